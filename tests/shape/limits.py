@@ -137,9 +137,13 @@ def environment_reads(files: Iterable[SourceFile]) -> list[str]:
         if file.path in ENVIRONMENT_READERS:
             continue
         for node in ast.walk(file.tree):
-            by_attribute = isinstance(node, ast.Attribute) and dotted(node)[:1] == ["os"] and node.attr in names
-            by_import = isinstance(node, ast.ImportFrom) and node.module == "os" and names & {a.name for a in node.names}
-            if by_attribute or by_import:
+            if isinstance(node, ast.Attribute):
+                reads = dotted(node)[:1] == ["os"] and node.attr in names
+            else:
+                reads = (
+                    isinstance(node, ast.ImportFrom) and node.module == "os" and not names.isdisjoint(a.name for a in node.names)
+                )
+            if reads and isinstance(node, ast.expr | ast.stmt):
                 findings.append(file.at(node.lineno, "reads the environment; only bootstrap/settings.py may"))
     return findings
 
