@@ -65,6 +65,10 @@ class Memories(Protocol):
         """The next integer id of that kind in that project; never given twice, also after a purge."""
         ...
 
+    def reserve_number(self, space_id: str, project_id: str | None, kind: Kind, number: int) -> int:
+        """That number if no memory of that kind in that project has it (an import), else the next; never given again."""
+        ...
+
     def by_fingerprint(self, space_id: str, fingerprint: str, since: datetime) -> Memory | None:
         """The first memory recorded since then with that fingerprint (an idempotent retry), live or not purged."""
         ...
@@ -111,8 +115,8 @@ class Documents(Protocol):
         """What is wrong between memories and documents, in words; empty when all is well."""
         ...
 
-    def rebuild(self) -> int:
-        """Drop and write every document anew from the memories; answers how many."""
+    def rebuild(self, make: Callable[[Memory], Document]) -> int:
+        """Drop and write every document anew from the live memories; answers how many."""
         ...
 
 

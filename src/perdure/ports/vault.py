@@ -43,6 +43,10 @@ class VaultEngine(Protocol):
         """What is wrong, in words; empty when all is well. Deep: reads every page (integrity_check)."""
         ...
 
+    def replace_with(self, source: Path) -> None:
+        """Take the file of a backup instead of this one, which is kept beside it as `vault.db.replaced`; closed only."""
+        ...
+
     def export_sqlcipher(self, target: Path, passphrase: str) -> None:
         """Copy in SQLCipher 4 format, for other tools."""
         ...
@@ -99,4 +103,12 @@ class KeyHeader(Protocol):
     def revoke_token(self, token_id: str) -> Token: ...
     def primary_secret(self) -> str | None:
         """The primary token's secret from its own 0600 file, for the owner's own clients."""
+        ...
+
+    def copy_to(self, target: Path) -> None:
+        """A durable 0600 copy of the header file, for a backup. The target must not exist."""
+        ...
+
+    def replace_with(self, source: Path) -> None:
+        """Take the header of a backup instead of this one, which is kept beside it as `header.json.replaced`."""
         ...

@@ -1,0 +1,65 @@
+"""Builds App: opens engines, picks providers, wires services."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from perdure.app import App
+from perdure.domain.launch import Home, Launch
+from perdure.engines.header.header import FileKeyHeader
+from perdure.engines.sqlite.engine import SqliteEngine
+from perdure.ports.vault import KeyHeader, VaultEngine
+from perdure.providers.stemming import english_stem
+from perdure.services.access import AccessService
+from perdure.services.audit import AuditService
+from perdure.services.health import HealthService
+from perdure.services.jobs import JobService
+from perdure.services.memories.service import MemoryService
+from perdure.services.memories.transfer import TransferService
+from perdure.services.memories.writing import EXPIRE_JOB
+from perdure.services.retrieval.service import RetrievalService
+from perdure.services.scopes import ScopeService
+from perdure.services.settings import SettingsService
+from perdure.services.vault import HEADER_FILE, VAULT_FILE, VaultService
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
+    """Every service over the home's vault; nothing is opened yet (App.vault.start does). `engine`: another one, for benchmarks."""
+    home = launch.home
+    store = engine or SqliteEngine(home.vault_file)
+    header = header_of(home)
+    stem = english_stem()
+    settings = SettingsService(store)
+    scopes = ScopeService(store)
+    vault = VaultService(
+        store, header, scopes=scopes, settings=settings, open_copy=lambda at: _copy(home, at), monotonic=time.monotonic
+    )
+    memories = MemoryService(store, settings, stem)
+    return App(
+        access=AccessService(header),
+        audit=AuditService(store),
+        health=HealthService(store, vault, version=version("perdure"), monotonic=time.monotonic),
+        jobs=JobService(store, {EXPIRE_JOB: memories.expire}),
+        memories=memories,
+        retrieval=RetrievalService(store, stem, utc_now),
+        scopes=scopes,
+        settings=settings,
+        transfer=TransferService(store, stem),
+        vault=vault,
+    )
+
+
+def header_of(home: Home) -> FileKeyHeader:
+    return FileKeyHeader(home.header_file, key_file=home.key_file, token_file=home.token_file, clock=utc_now)
+
+
+def _copy(home: Home, folder: Path) -> tuple[VaultEngine, KeyHeader]:
+    header = FileKeyHeader(folder / HEADER_FILE, key_file=home.key_file, token_file=home.token_file, clock=utc_now)
+    return SqliteEngine(folder / VAULT_FILE), header

@@ -1,0 +1,155 @@
+"""Export and import of memories: everything is kept, a repeated import adds nothing, a bad record stops no other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from perdure.domain.access import Caller
+from perdure.domain.memory import revision_hash
+from perdure.domain.records import ConfidenceChange
+from perdure.domain.scopes import Project
+from perdure.domain.text import Stem
+from perdure.domain.transfer import Parcel, project_record, read_record, record_of
+from perdure.errors import InvalidInput, PerdureError
+from perdure.ports.store import Session, Store
+from perdure.services.memories import writing
+
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """How many records were added, stood there already, and why others were refused (by their position, from 0)."""
+
+    added: int = 0
+    existing: int = 0
+    refused: tuple[tuple[int, str], ...] = ()
+
+
+class TransferService:
+    def __init__(self, store: Store, stem: Stem) -> None:
+        self._store = store
+        self._stem = stem
+
+    async def export(self, caller: Caller) -> AsyncIterator[dict[str, Any]]:
+        """Every project, then every memory of the caller's spaces as records, oldest first, archived ones too."""
+        for project in await self._store.read(lambda session: session.projects.list(caller.spaces)):
+            yield project_record(project)
+        after: datetime | None = None
+        while True:
+            page = await self._page(caller, after)
+            for parcel in page:
+                yield record_of(parcel)
+            if len(page) < PAGE:
+                return
+            after = page[-1].memory.recorded_at
+
+    async def _page(self, caller: Caller, after: datetime | None) -> list[Parcel]:
+        def work(session: Session) -> list[Parcel]:
+            return [
+                Parcel(
+                    memory=memory,
+                    versions=tuple(versions),
+                    confidence=tuple(session.confidence.history(caller.spaces, memory.id)),
+                )
+                for memory, versions in session.memories.export(caller.spaces, after=after, limit=PAGE)
+            ]
+
+        return await self._store.read(work)
+
+    async def import_records(self, caller: Caller, records: Sequence[Any]) -> ImportReport:
+        """Add records to the caller's own space, each by itself; what is there already (by id) is left as it is."""
+        added = existing = 0
+        refused: list[tuple[int, str]] = []
+        for position, record in enumerate(records):
+            try:
+                if not isinstance(record, dict):
+                    raise InvalidInput("record: must be a JSON object")
+                item = read_record(record, caller.space_id)
+                is_new = await self._import(item)
+            except PerdureError as error:
+                if error.code not in ("invalid_input", "conflict"):
+                    raise
+                refused.append((position, error.message))
+                continue
+            added += is_new
+            existing += not is_new
+        return ImportReport(added=added, existing=existing, refused=tuple(refused))
+
+    async def _import(self, item: Parcel | Project) -> bool:
+        if isinstance(item, Project):
+            return await self._store.write(lambda session: _add_project(session, item))
+        check_parcel(item)
+        return await self._store.write(lambda session: _add_parcel(session, item, self._stem))
+
+
+def check_parcel(parcel: Parcel) -> None:
+    """Raises InvalidInput when the versions are not those of the memory, or a revision hash does not fit its text."""
+    memory = parcel.memory
+    if [v.version for v in parcel.versions] != list(range(1, memory.version + 1)):
+        raise InvalidInput("versions: must be numbered from 1 up to the memory's version", argument="versions")
+    for version in parcel.versions:
+        wanted = revision_hash(
+            id=memory.id,
+            version=version.version,
+            kind=version.kind,
+            title=version.title,
+            content=version.content,
+            tags=version.tags,
+            project=version.project_id,
+            handoff=version.handoff,
+        )
+        if wanted != version.revision:
+            raise InvalidInput(f"versions: the revision hash of version {version.version} does not fit its text")
+    if parcel.versions[-1].revision != memory.revision:
+        raise InvalidInput("revision: must be that of the newest version", argument="revision")
+
+
+def _add_project(session: Session, project: Project) -> bool:
+    if session.projects.get(project.space_id, project.id) is not None:
+        return False
+    taken = session.projects.slugs(project.space_id, project.slug)
+    if project.slug in taken:
+        slug = next(s for n in range(2, len(taken) + 3) if (s := f"{project.slug}-{n}") not in taken)
+        project = dataclasses.replace(project, slug=slug)
+    session.projects.add(project)
+    return True
+
+
+def _add_parcel(session: Session, parcel: Parcel, stem: Stem) -> bool:
+    memory = parcel.memory
+    if session.memories.get((memory.space_id,), memory.id) is not None:
+        return False
+    if session.memories.is_purged(memory.id):
+        raise InvalidInput("id: this memory was erased here for ever and is not brought back by an import", argument="id")
+    if memory.project_id and session.projects.get(memory.space_id, memory.project_id) is None:
+        raise InvalidInput("project_id: the project's own record must stand before its memories", argument="project_id")
+    number = session.memories.reserve_number(memory.space_id, memory.project_id, memory.kind, memory.number)
+    memory = dataclasses.replace(memory, number=number)
+    session.memories.add(memory, parcel.versions[0])
+    for version in parcel.versions[1:]:
+        session.memories.save(memory, version)
+    for change in parcel.confidence or (_initial(parcel),):
+        session.confidence.add(memory.space_id, change)
+    if memory.is_live:
+        writing.put_document(session, memory, stem)
+        writing.queue(session, memory, writing.EMBED_JOB, session.instant())
+    if memory.expires_at and memory.archived_at is None:
+        writing.queue(session, memory, writing.EXPIRE_JOB, memory.expires_at)
+    return True
+
+
+def _initial(parcel: Parcel) -> ConfidenceChange:
+    memory = parcel.memory
+    return ConfidenceChange(
+        memory_id=memory.id,
+        old_score=None,
+        new_score=memory.confidence,
+        reason="initial",
+        source="import",
+        created_at=memory.recorded_at,
+    )
