@@ -31,7 +31,10 @@ def utc_now() -> datetime:
 
 
 def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
-    """Every service over the home's vault; nothing is opened yet (App.vault.start does). `engine`: another one, for benchmarks."""
+    """Every service over the home's vault; nothing is opened yet (App.vault.start does).
+
+    `engine`: another one than the home's, for benchmarks.
+    """
     home = launch.home
     store = engine or SqliteEngine(home.vault_file)
     header = header_of(home)
