@@ -23,9 +23,7 @@ SPACELESS = (
 _ODD = re.compile(r"[^\w\s\x21-\x7e]")
 _SLICE = re.compile(r"(?s).{1,400}(?!\S)|.{1,400}(?=\w)|.{1,400}")
 _MARKS = re.compile("[\u0300-\u036f]+")
-_LETTERS_WITHOUT_DECOMPOSITION = str.maketrans(
-    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"}
-)
+_LETTERS_WITHOUT_DECOMPOSITION = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"})
 _APOSTROPHES = "\u2018\u2019\u201b\u02bc"
 
 

@@ -2,8 +2,8 @@
 
 A term holds no white space and no control character; engines store and match it as it is. Words are folded and stemmed and leave
 English stop words out; an identifier (`src/auth.js`, `C++`, `getUserName`) is one literal term and its parts; a run of a script
-without spaces is its characters and pairs in a text, its pairs alone in a query. Stemming ignores case, so that `APIs` finds `API`;
-words of up to three letters are not stemmed, so that `GBs` stays apart from `GB`.
+without spaces is its characters and pairs in a text, its pairs alone in a query. Stemming ignores case, so that `APIs` finds
+`API`; words of up to three letters are not stemmed, so that `GBs` stays apart from `GB`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ MAX_TERM_CHARS = 100
 _MEMO_CHARS = 64
 _WORD = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
 _RUN = re.compile(f"([{SPACELESS}]+)|([^{SPACELESS}]+)")
-_BREAK = re.compile(r"""["`()\[\]{}<>;|]+|,(?![0-9])|(?<![0-9]),|'(?![0-9A-Za-z\x80-\U0010ffff])|(?<![0-9A-Za-z\x80-\U0010ffff])'""")
+_BREAK = re.compile(
+    r"""["`()\[\]{}<>;|]+|,(?![0-9])|(?<![0-9]),|'(?![0-9A-Za-z\x80-\U0010ffff])|(?<![0-9A-Za-z\x80-\U0010ffff])'"""
+)
 _LEADING = "!?:*%&=^,"
 _TRAILING = "!?:*&=^~@,.-"
 _POSSESSIVE = re.compile(r"'[sS](?![0-9A-Za-z\x80-\U0010ffff])")
@@ -34,20 +36,21 @@ _CAMEL = re.compile(r"[a-z][0-9]{0,9}[A-Z]|[A-Z]{2}[a-z]{2}")
 _HUMP = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _STOP_WORDS = frozenset(
     """
-    a about above after again against all am an and any are as at be because been before being below between both but by can did do
-    does doing down during each few for from further had has have having he her here hers herself him himself his how i if in into
-    is it its itself just me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she
-    should so some such than that the their theirs them themselves then there these they this those through to too under until up
-    very was we were what when where which while who whom why will with would could you your yours yourself yourselves
-    arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt thats wasnt werent whats wont wouldnt youre
-    """.split()
+    a about above after again against all am an and any are arent as at be because been before being below between both
+    but by can cant could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has
+    hasnt have havent having he her here hers herself him himself his how i if in into is isnt it its itself just me more
+    most my myself no nor not now of off on once only or other our ours ourselves out over own same she should shouldnt so
+    some such than that thats the their theirs them themselves then there these they this those through to too under until
+    up very was wasnt we were werent what whats when where which while who whom why will with wont would wouldnt you your
+    youre yours yourself yourselves
+    """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 _CONTRACTIONS = frozenset(
     """
-    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he'd he'll he's how's i'd i'll i'm i've isn't it'll it's let's
-    she'd she'll she's shouldn't that's there's they'd they'll they're they've wasn't we'd we'll we're we've weren't what's when's
-    where's who's why's won't wouldn't you'd you'll you're you've
-    """.split()
+    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he'd he'll he's how's i'd i'll i'm i've isn't it'll
+    it's let's she'd she'll she's shouldn't that's there's they'd they'll they're they've wasn't we'd we'll we're we've
+    weren't what's when's where's who's why's won't wouldn't you'd you'll you're you've
+    """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 
 
@@ -87,7 +90,7 @@ def _query(text: str, analyser: _Analyser) -> list[str]:
 
 
 class _Analyser:
-    """Terms of one run without white space. In a query the one-letter parts of identifiers and lone characters of runs stay out."""
+    """Terms of one run without white space; a query leaves out the one-letter parts of identifiers and the characters of runs."""
 
     def __init__(self, stem: Stem, *, query: bool = False, stop_words: frozenset[str] = _STOP_WORDS) -> None:
         self._stem = stem
@@ -114,7 +117,7 @@ class _Analyser:
             yield left + right
 
     def _pieces(self, chunk: str) -> Iterator[str]:
-        """Quotes, brackets, semicolons and commas part a chunk; what surrounds a piece as sentence punctuation is no part of it."""
+        """Quotes, brackets, semicolons and commas part a chunk; sentence punctuation around a piece is no part of it."""
         for piece in _BREAK.split(chunk):
             core = piece.lstrip(_LEADING).rstrip(_TRAILING)
             if "'" not in core:

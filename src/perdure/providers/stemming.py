@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from functools import lru_cache
 
-from Stemmer import Stemmer
+from Stemmer import Stemmer  # type: ignore[import-not-found]  # a compiled module without stubs
 
 from perdure.domain.text import Stem
 
