@@ -66,6 +66,7 @@ BAD: list[tuple[Limit, str, str]] = [
     (limits.impure_core, DOMAIN, "import random"),
     (limits.impure_core, DOMAIN, "from datetime import datetime\nx = datetime.now()"),
     (limits.impure_core, DOMAIN, "x = open('f')"),
+    (limits.impure_core, DOMAIN, "from pathlib import Path\nx = Path('f').read_text()"),
     (limits.impure_core, "src/perdure/ports/store.py", "from starlette import routing"),
     (limits.impure_core, "src/perdure/errors.py", "import apsw"),
 ]
@@ -89,10 +90,11 @@ GOOD: list[tuple[Limit, str, str]] = [
     (limits.package_files, "src/perdure/surfaces/mcp/cortexa/__init__.py", '"""Rooms."""\nimport json\nROOMS = (json,)'),
     (limits.bare_suppressions, SERVICE, "x = '# noqa'  # noqa: BLE001 - one bad job stops no other"),
     (limits.bare_suppressions, SERVICE, "x = 1  # type: ignore[arg-type]  # the stub is wrong"),
+    (limits.bare_suppressions, SERVICE, "# Loads every backend, so on use only.\nimport x  # noqa: PLC0415"),
     (limits.test_names, TEST, "def test_a_capture_is_found(): ..."),
     (limits.sleeps, TEST, "async def f():\n    await asyncio.sleep(0)"),
     (limits.impure_core, DOMAIN, "from datetime import datetime\nfrom perdure.errors import NotFound"),
-    (limits.impure_core, "src/perdure/ports/vault.py", "from pathlib import Path"),
+    (limits.impure_core, DOMAIN, "from pathlib import Path\nx = Path('f') / 'g'"),
 ]
 
 
@@ -116,7 +118,7 @@ def test_a_limit_lets_pass_what_keeps_it(limit: Limit, path: str, text: str) -> 
         None,
         SourceFile("tests/domain/test_memories.py", "from perdure.services import memories"),
         SourceFile(TEST.replace("memories", "scopes"), "from perdure.services import scopes"),
-        SourceFile(TEST.replace("memories", "scopes"), "from perdure.services import vault  # not memories_"),
+        SourceFile(TEST.replace("memories", "scopes"), "from perdure.services import memories_old"),
     ],
 )
 def test_a_room_without_a_test_on_its_floor_is_found(test: SourceFile | None) -> None:
