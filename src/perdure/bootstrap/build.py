@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from perdure.app import App
 from perdure.domain.launch import Home, Launch
+from perdure.domain.version import VERSION
+from perdure.engines.header.document import RECOMMENDED
 from perdure.engines.header.header import FileKeyHeader
 from perdure.engines.sqlite.engine import SqliteEngine
 from perdure.ports.vault import KeyHeader, VaultEngine
+from perdure.providers.keyring import SystemKeyring
 from perdure.providers.stemming import english_stem
 from perdure.services.access import AccessService
 from perdure.services.audit import AuditService
@@ -48,7 +50,7 @@ def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
     return App(
         access=AccessService(header),
         audit=AuditService(store),
-        health=HealthService(store, vault, version=version("perdure"), monotonic=time.monotonic),
+        health=HealthService(store, vault, version=VERSION, monotonic=time.monotonic),
         jobs=JobService(store, {EXPIRE_JOB: memories.expire}),
         memories=memories,
         retrieval=RetrievalService(store, stem, utc_now),
@@ -60,9 +62,19 @@ def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
 
 
 def header_of(home: Home) -> FileKeyHeader:
-    return FileKeyHeader(home.header_file, key_file=home.key_file, token_file=home.token_file, clock=utc_now)
+    return _header(home, home.header_file)
+
+
+def _header(home: Home, path: Path) -> FileKeyHeader:
+    return FileKeyHeader(
+        path,
+        key_file=home.key_file,
+        token_file=home.token_file,
+        profile=RECOMMENDED,
+        clock=utc_now,
+        keyring=SystemKeyring(),
+    )
 
 
 def _copy(home: Home, folder: Path) -> tuple[VaultEngine, KeyHeader]:
-    header = FileKeyHeader(folder / HEADER_FILE, key_file=home.key_file, token_file=home.token_file, clock=utc_now)
-    return SqliteEngine(folder / VAULT_FILE), header
+    return SqliteEngine(folder / VAULT_FILE), _header(home, folder / HEADER_FILE)
