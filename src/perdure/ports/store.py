@@ -73,13 +73,6 @@ class Memories(Protocol):
         """The first memory recorded since then with that fingerprint (an idempotent retry), live or not purged."""
         ...
 
-    def list(
-        self, where: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False, after: datetime | None = None
-    ) -> list[Memory]:
-        """Ordered by recorded time. `after` is exclusive: with `oldest_first` what came strictly after it (feed cursor),
-        else what came strictly before it (paging)."""
-        ...
-
     def count(self, where: Filter) -> int: ...
     def ids(self, where: Filter) -> list[str]:
         """Every id that matches, oldest first."""
@@ -92,6 +85,13 @@ class Memories(Protocol):
     def is_purged(self, memory_id: str) -> bool: ...
     def export(self, spaces: Sequence[str], *, after: datetime | None, limit: int) -> list[tuple[Memory, list[MemoryVersion]]]:
         """A page of all memories, archived ones too, oldest first, strictly after that recorded time, with their versions."""
+        ...
+
+    def list(
+        self, where: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False, after: datetime | None = None
+    ) -> list[Memory]:
+        """Ordered by recorded time. `after` is exclusive: with `oldest_first` what came strictly after it (feed cursor),
+        else what came strictly before it (paging)."""
         ...
 
 
