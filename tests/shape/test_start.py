@@ -12,7 +12,7 @@ import pytest
 from tests.shape.tree import ROOT, SOURCE
 
 HEAVY = {
-    "anyio", "apsw", "argon2", "click", "cryptography", "httpx2", "keyring", "mcp", "pydantic", "rich", "starlette", "typer",
+    "anyio", "apsw", "argon2", "asyncio", "click", "cryptography", "httpx2", "keyring", "mcp", "pydantic", "rich", "starlette", "typer",
     "uvicorn",
 }  # fmt: skip
 SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
