@@ -221,7 +221,7 @@ class VaultService:
         async with self._changing:
             await asyncio.to_thread(self._header.remove_slot, slot_id)
 
-    def keys(self) -> tuple[KeySlot, ...]:
+    def slots(self) -> tuple[KeySlot, ...]:
         return self._header.slots()
 
     async def export_sqlcipher(self, target: Path, passphrase: str) -> None:
