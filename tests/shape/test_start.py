@@ -12,8 +12,8 @@ import pytest
 from tests.shape.tree import ROOT, SOURCE
 
 HEAVY = {
-    "anyio", "apsw", "argon2", "asyncio", "click", "cryptography", "httpx2", "keyring", "mcp", "pydantic", "rich", "starlette", "typer",
-    "uvicorn",
+    "anyio", "apsw", "argon2", "asyncio", "click", "cryptography", "httpx2", "keyring", "mcp", "pydantic", "rich", "starlette",
+    "typer", "uvicorn",
 }  # fmt: skip
 SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
 LIGHT = ["perdure.errors", "perdure.domain", "perdure.surfaces.bridge", SCRIPTS["cortexa-mcp"].split(":")[0]]
