@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 Judge = Callable[[re.Match[str]], bool]
 
-_FILLER = re.compile(r"(?i)[x*._#?-]*|.*(?:your[-_]|xxxx|\*{4}|placeholder|[-_]here$).*")
+_FILLER = re.compile(r"(?i)^[x*._#?-]*$|your[-_]|xxxx|\*{4}|placeholder|[-_]here$")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/]{16}")
 
 
@@ -27,7 +27,7 @@ class Shape:
 
 def is_filler(value: str) -> bool:
     """Whether it only stands where a secret would: `xxxx`, `****`, `your-key`, `key_here`."""
-    return _FILLER.fullmatch(value) is not None
+    return _FILLER.search(value) is not None
 
 
 def _token(kind: str, hints: str, body: str) -> Shape:
@@ -56,7 +56,7 @@ def _is_private_key(match: re.Match[str]) -> bool:
 def _is_card(match: re.Match[str]) -> bool:
     digits = [int(character) for character in match[0] if character.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) if index % 2 else digit for index, digit in enumerate(reversed(digits))]
-    return sum(doubled) % 10 == 0 and len(set(digits)) > 2
+    return sum(doubled) % 10 == 0 and len(set(digits)) > 1
 
 
 _BREAKS = r"(?:[\s\"'+>|]|\\[nrt])*+"

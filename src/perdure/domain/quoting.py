@@ -19,7 +19,7 @@ _HIDDEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _JOINER = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
-_FENCE_LINE = re.compile(rf"(?im)^[^\S\n]*(?=<<[^\S\n]*/?[^\S\n]*{MARKER_PREFIX})")
+_FENCE_LINE = re.compile(rf"(?im)^(?=[^\S\n]*<<[^\S\n]*/?[^\S\n]*{MARKER_PREFIX})")
 _RECALLED = re.compile(rf"(?m)^[> \t]*<<{MARKER_PREFIX}[A-Za-z0-9-]{{8,64}}>>")
 
 

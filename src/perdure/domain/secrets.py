@@ -24,13 +24,13 @@ _KEYWORD = re.compile(
 )
 _SUFFIX = r"(?:_(?:base|prod|production|dev|test|live|staging|old|new|[0-9]{1,3})|[0-9]{1,3})?(?![A-Za-z0-9_])"
 _QUOTED = r"""(?:[bfru]{0,2}\\?(?P<quote>["'`])(?P<quoted>(?:(?!\\?(?P=quote))[^\n]){1,200})\\?(?P=quote))"""
-_BARE = r"""(?P<bare>(?:(?!&\w{1,30}=|,(?:\s|$|\w+[=:]|["'])|</|\\n|\\["'])[^\s"'`;]){1,200})"""
+_BARE = r"""(?P<bare>(?:[^\s"'`;&,<\\]|&(?!\w{1,30}=)|,(?!\s|$|\w{1,30}[=:]|["'])|<(?!/)|\\(?![n"'])){1,200})"""
 _VALUE = rf"(?:{_QUOTED}|{_BARE})"
 _ABOUT = r"(?:\s{1,3}(?:for|of|to|on|at)(?:\s{1,3}(?!is\b|was\b)[\w.@'/-]{1,40}){1,6})?"
-_ASSIGNED = re.compile(rf"""{_SUFFIX}(?:\\?["']\]?)?(?P<operator>\s{{0,3}}(?:=>|:=|={{1,3}}|:|>)\s{{0,3}}){_VALUE}""")
+_ASSIGNED = re.compile(rf"""(?i){_SUFFIX}(?:\\?["']\]?)?(?P<operator>\s{{0,3}}(?:=>|:=|={{1,3}}|:|>)\s{{0,3}}){_VALUE}""")
 _TOLD = re.compile(
     rf"(?i){_ABOUT}"
-    r"(?:\s{0,3}[:=]|\s{1,3}(?:is|was|are|[-\u2013\u2014]|(?:is |was )?(?:now|set to|changed to|reset to)|to)\s)\s{0,3}"
+    r"(?:\s{0,3}[:=]|\s{1,3}(?:(?:is |was )?(?:now|set to|changed to|reset to)|is|was|are|to|[-\u2013\u2014])(?::|\s))\s{0,3}"
     rf"(?:(?:now|currently|still)\s{{1,3}})?{_VALUE}"
 )
 _FOLLOWED = re.compile(rf"[ \t]{{1,3}}{_VALUE}")
@@ -42,16 +42,18 @@ _LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:(?P<value>[^
 
 _REFERENCE = re.compile(
     r"""(?ix)
-    \[redacted:.* | [\[({<%].* | \$[({\[].* | \$[a-z_]\w* | [@&*!:?][a-z_.]* | .*\$\{\{?.*
+    \[redacted:.* | [\[({<%].* | \$[({\[].* | \$[a-z_]\w* | [@&*!:?][a-z_.]*
     | (?:your|change|replace|insert|enter|example|placeholder|dummy|todo|tbd|redacted|hidden|masked)
       (?:[-_]?(?:me|in|it|here|this))? (?:[-_.].*)?
     | none|null|nil|undefined|true|false|required|optional|string|str|text|bytes|secretstr|varchar|empty|unset|default|any|unknown
     | https?://.* | (?:~|\.{1,2})?/(?:[\w.-]{1,24}/){0,9}[\w.-]{1,24} | [\w-]+\.(?:pem|key|txt|json|ya?ml|env|py|js|ts|md|crt)
-    | (?:.*[-_.])?(?:pass(?:word|wd|phrase|code)?|pwd|token|secret|api[-_ ]?key|key)s?(?:[-_.][a-z]*)?[-_]?[0-9]{0,2}
     | required[|,].*
     """
 )
-_CAMEL_REFERENCE = re.compile(r"[a-z]+[A-Za-z]*(?:Password|Passwd|Token|Secret|Key)[0-9]{0,2}")
+_REFERENCE_END = re.compile(
+    r"(?i)(?:^|[-_.])(?:pass(?:word|wd|phrase|code)?|pwd|token|secret|(?:api[-_ ]?)?key)s?(?:[-_.][a-z]*)?[-_]?[0-9]{0,2}$|\$\{"
+)
+_CAMEL_REFERENCE = re.compile(r"[a-z][A-Za-z]*(?:Password|Passwd|Token|Secret|Key)[0-9]{0,2}")
 _CODE = re.compile(
     r"[\w.]+[\[(].*|(?:self|this|os|process|config|settings|cfg|env|ctx|req|request|res|args|opts|options|props|data|user|form|params|state)"
     r"\??\.[\w.?\[\]]+|[A-Za-z_]+(?:\.[A-Za-z_]+)+|[^=]*=>.*"
@@ -63,7 +65,7 @@ _NOT_TOLD = re.compile(
     | v?[0-9]+(?:\.[0-9x]+)+\S* | [0-9]{4}-[0-9]{2}(?:-[0-9]{2}\S*)? | [0-9]{1,2}[:.][0-9]{2}\S*
     | [0-9]+[-+]?(?:b|bytes?|bits?|chars?|characters?|days?|d|hours?|hrs?|h|min|mins|minutes?|s|secs?|ms|kb?|mb|gb|x|th|st|nd|rd|
         digits?|words?|letters?|times?|rounds?|factor|fold|way|step|symbols?|months?|weeks?|years?|attempts?)(?:[-/].*)?
-    | [\w.+-]+@[\w-]+\.[\w.-]+ | \S+/\S+\.\w+ | \#[0-9]+ | [0-9]+%
+    | [\w.+-]++@[\w-]++\.[\w.-]+ | [^\s/]++/\S+\.\w{1,8} | \#[0-9]+ | [0-9]+%
     """
 )
 _UNIT_FOLLOWS = re.compile(
@@ -165,7 +167,7 @@ def _assigned(text: str, name: re.Match[str]) -> tuple[int, int] | None:
 def _told(text: str, name: re.Match[str]) -> tuple[int, int] | None:
     match = _TOLD.match(text, name.end())
     direct = match is None
-    if match is None and name.lastgroup in ("password", "pin"):
+    if match is None and name.lastgroup != "token" and name.lastgroup != "key":
         match = _FOLLOWED.match(text, name.end())
     if match is None:
         return None
@@ -211,7 +213,7 @@ def _is_strong(value: str) -> bool:
 
 
 def _is_weak(value: str) -> bool:
-    return len(value) >= 8 and bool(_MIXED_RUN.search(value))
+    return bool(_MIXED_RUN.search(value))
 
 
 def _is_env_line(text: str, start: int, end: int) -> bool:
@@ -224,4 +226,6 @@ def _is_env_line(text: str, start: int, end: int) -> bool:
 
 def _is_reference(value: str) -> bool:
     """Whether it names where a secret is, or what it should be, rather than being one."""
-    return is_filler(value) or bool(_REFERENCE.fullmatch(value) or _CAMEL_REFERENCE.fullmatch(value))
+    return is_filler(value) or bool(
+        _REFERENCE.fullmatch(value) or _REFERENCE_END.search(value) or _CAMEL_REFERENCE.fullmatch(value)
+    )

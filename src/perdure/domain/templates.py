@@ -46,8 +46,8 @@ BUILT_IN: Mapping[str, UserTemplate] = {
 def apply_template(text: str, user_templates: Mapping[str, UserTemplate]) -> Templated:
     """The kind, tags and content of an ingested text; without a prefix it is a note.
 
-    The stored content is the text after the prefix, less one blank right behind the colon, and otherwise kept to the byte. Case of
-    names does not count; a user's template wins over a built-in one of its name; text with an unknown name is kept whole.
+    The stored content is the text after the prefix, less one blank right behind the colon, and otherwise kept to the byte. The
+    case of names does not count; a user's template wins over a built-in one of its name; text with an unknown name is kept whole.
     """
     match = _PREFIX.match(text)
     if match is None:
