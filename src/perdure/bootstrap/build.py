@@ -44,7 +44,7 @@ def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
     settings = SettingsService(store)
     scopes = ScopeService(store)
     vault = VaultService(
-        store, header, scopes=scopes, settings=settings, open_copy=lambda at: _copy(home, at), monotonic=time.monotonic
+        store, header, prepare=scopes.prepare, settings=settings, open_copy=lambda at: _copy(home, at), monotonic=time.monotonic
     )
     memories = MemoryService(store, settings, stem)
     return App(

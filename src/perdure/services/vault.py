@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from perdure.domain.vault import AUTOMATIC_SLOTS, KeySlot, SlotKind, VaultState, VaultStatus
 from perdure.errors import Conflict, InvalidInput, VaultDamaged, VaultLocked, VaultMissing, WrongKey
 from perdure.ports.vault import KeyHeader, OnProgress, VaultEngine
-from perdure.services.scopes import ScopeService
 from perdure.services.settings import SettingsService
 
 VAULT_FILE = "vault.db"
@@ -20,21 +19,22 @@ OpenCopy = Callable[[Path], tuple[VaultEngine, KeyHeader]]
 
 
 class VaultService:
-    """`monotonic` answers seconds that never go back; it measures idleness only."""
+    """`monotonic` answers seconds that never go back, and measures idleness only; `prepare` fills a vault just opened with what
+    every vault must hold."""
 
     def __init__(
         self,
         engine: VaultEngine,
         header: KeyHeader,
         *,
-        scopes: ScopeService,
+        prepare: Callable[[], Awaitable[None]],
         settings: SettingsService,
         open_copy: OpenCopy,
         monotonic: Callable[[], float],
     ) -> None:
         self._engine = engine
         self._header = header
-        self._scopes = scopes
+        self._prepare = prepare
         self._settings = settings
         self._open_copy = open_copy
         self._monotonic = monotonic
@@ -48,7 +48,7 @@ class VaultService:
         """
         if not self._engine.exists() and not self._header.exists():
             await asyncio.to_thread(self._create)
-            await self._scopes.prepare()
+            await self._prepare()
             return VaultState.OPEN
         try:
             return await self.unlock()
@@ -83,7 +83,7 @@ class VaultService:
                 )
             await asyncio.to_thread(self._open, secret)
             self._settings.forget()
-        await self._scopes.prepare()
+        await self._prepare()
         return VaultState.OPEN
 
     def _open(self, secret: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from perdure.domain.access import Caller
@@ -119,13 +120,13 @@ class MemoryService:
 
     async def feed(
         self, caller: Caller, channel: str, *, since: datetime | None, limit: int, exclude_agent: str | None
-    ) -> list[Memory]:
+    ) -> Sequence[Memory]:
         """What was posted to the channel strictly after `since`, oldest first; nothing skipped or repeated.
 
         `exclude_agent` is applied while reading on, so that a page is full while more is there.
         """
 
-        def work(session: Session) -> list[Memory]:
+        def work(session: Session) -> Sequence[Memory]:
             found: list[Memory] = []
             cursor = since
             while len(found) < limit:
