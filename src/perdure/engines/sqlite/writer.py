@@ -112,8 +112,11 @@ class Writer:
             seen = len(self._queue)
 
     def _write(self, batch: list[Request], deferred: list[Request]) -> list[Request]:
-        """Run all in as few transactions as possible: one, unless SQLite gives the whole of one up."""
-        pending = deque(item for item in (*batch, *deferred) if not item.is_abandoned)
+        """Run all in as few transactions as possible: one, unless SQLite gives the whole of one up.
+
+        What was deferred came before, so a caller of this batch sees it (the audit of earlier calls).
+        """
+        pending = deque(item for item in (*deferred, *batch) if not item.is_abandoned)
         answered: list[Request] = []
         while pending:
             answered += self._transaction(pending)
