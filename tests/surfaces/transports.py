@@ -1,0 +1,99 @@
+"""One test body over every transport and era: a transport is a function that connects a client to a world.
+
+To add one (stdio, HTTP), write a factory of the same shape beside its own tests and enter it in TRANSPORTS.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+from mcp_types import CallToolResult, Implementation, TextContent
+
+from perdure.app import App
+from perdure.domain.access import Caller, TokenKind
+from perdure.surfaces.mcp.family import Family
+from perdure.surfaces.mcp.gate import Gate
+from perdure.surfaces.mcp.server import build_server
+
+NEWEST = "2026-07-28"
+OLDEST = "2024-11-05"
+CLIENT = Implementation(name="test-client", version="1.0")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An open App over a temporary home and the gate in front of it; `door` is where clients come in."""
+
+    app: App
+    gate: Gate
+    home: Path
+    door: str = "cortexa"
+
+    def secret(self, kind: TokenKind) -> str:
+        """A token of that kind, for transports that carry one."""
+        if kind is TokenKind.PRIMARY:
+            return self.app.access.primary_secret() or ""
+        return self.app.access.create_token(kind, "agent")[1]
+
+    def caller(self, kind: TokenKind) -> Caller:
+        """The caller behind such a token, for transports that know who is there."""
+        caller = self.app.access.authenticate(self.secret(kind))
+        return dataclasses.replace(caller, client=None)
+
+
+Transport = Callable[[World, TokenKind, str], AbstractAsyncContextManager[Client]]
+"""(world, whose token, the SDK client's mode) → the connected client."""
+
+
+def memory(world: World, kind: TokenKind, mode: str) -> AbstractAsyncContextManager[Client]:
+    """No wire: the SDK's client on the server object."""
+    return Client(build_server(world.gate, world.door, world.caller(kind)), mode=mode, client_info=CLIENT, cache=None)
+
+
+TRANSPORTS: dict[str, Transport] = {"memory": memory}
+
+Body = Callable[[Client, World], Awaitable[None]]
+"""What a test does with a connected client."""
+
+OpenWorld = Callable[[Sequence[Family]], AbstractAsyncContextManager[World]]
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """`connect(body)` opens a world, connects a client and runs the body; `kind` is whose token it carries."""
+
+    open_world: OpenWorld
+    transport: str
+    era: str
+
+    async def run(self, body: Body, kind: TokenKind, families: Sequence[Family]) -> None:
+        mode = "auto" if self.era == NEWEST else "legacy"
+        async with self.open_world(families) as world, TRANSPORTS[self.transport](world, kind, mode) as client:
+            assert client.protocol_version == self.era
+            await body(client, world)
+
+
+async def call(client: Client, name: str, /, **arguments: Any) -> CallToolResult:
+    """Call a tool and expect its answer."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, texts(result)
+    return result
+
+
+async def fail(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
+    """Call a tool and expect an error in Cortexa's words; answers its code, message and details."""
+    result = await client.call_tool(name, arguments)
+    assert result.is_error, texts(result)
+    error: dict[str, Any] = result.structured_content["error"]
+    assert texts(result) == [f"{error['code']}: {error['message']}"]
+    return error
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, TextContent)]
