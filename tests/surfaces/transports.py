@@ -6,13 +6,15 @@ To add one (stdio, HTTP), write a factory of the same shape beside its own tests
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from httpx2 import ASGITransport, AsyncClient
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
 from perdure.app import App
@@ -20,6 +22,7 @@ from perdure.domain.access import Caller, TokenKind
 from perdure.surfaces.mcp.family import Family
 from perdure.surfaces.mcp.gate import Gate
 from perdure.surfaces.mcp.server import build_server
+from perdure.surfaces.rest.asgi import build_asgi
 
 NEWEST = "2026-07-28"
 OLDEST = "2024-11-05"
@@ -56,7 +59,18 @@ def memory(world: World, kind: TokenKind, mode: str) -> AbstractAsyncContextMana
     return Client(build_server(world.gate, world.door, world.caller(kind)), mode=mode, client_info=CLIENT, cache=None)
 
 
-TRANSPORTS: dict[str, Transport] = {"memory": memory}
+@asynccontextmanager
+async def http(world: World, kind: TokenKind, mode: str) -> AsyncIterator[Client]:
+    """The whole HTTP application, in process: guards, token, doors and the SDK's wire."""
+    asgi = build_asgi(world.app, world.gate, allowed_hosts=(), on_stop=lambda: None)
+    headers = {"Authorization": f"Bearer {world.secret(kind)}"}
+    async with asgi.router.lifespan_context(asgi), AsyncClient(transport=ASGITransport(asgi), headers=headers) as wire:
+        stream = streamable_http_client(f"http://127.0.0.1:3001/mcp/{world.door}", http_client=wire)
+        async with Client(stream, mode=mode, client_info=CLIENT, cache=None) as client:
+            yield client
+
+
+TRANSPORTS: dict[str, Transport] = {"memory": memory, "http": http}
 
 Body = Callable[[Client, World], Awaitable[None]]
 """What a test does with a connected client."""

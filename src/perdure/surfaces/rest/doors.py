@@ -1,0 +1,77 @@
+"""The MCP doors: `/mcp` and one below it for each family, over the SDK's Streamable HTTP in every era.
+
+Answers are plain JSON in era 2026-07-28 and SSE in the handshake ones: that is what the SDK does without `json_response`, and
+only SSE can carry a question back to an older client. The old two-endpoint transport (HTTP+SSE) is not served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from perdure.domain.access import Caller, TokenKind
+from perdure.errors import NotFound
+from perdure.surfaces.mcp.gate import Gate
+from perdure.surfaces.mcp.server import build_server
+from perdure.surfaces.rest.endpoint import parse_json
+from perdure.surfaces.rest.guards import MAX_BODY_MIB, MIB
+
+BY_TOKEN: Mapping[TokenKind, str] = {TokenKind.USER: "conxt"}
+
+
+def door_of(caller: Caller, doors: Mapping[str, object]) -> str:
+    """Where bare `/mcp` leads: the token decides (SEMANTICS 1)."""
+    wanted = BY_TOKEN.get(caller.kind, "cortexa")
+    return wanted if wanted in doors else next(iter(doors))
+
+
+class Doors:
+    """Routes over one session manager for each door; `run` holds their sessions' tasks, once."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._managers = {
+            door: StreamableHTTPSessionManager(build_server(gate, door), max_request_body_size=MAX_BODY_MIB * MIB)
+            for door in gate.doors
+        }
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for manager in self._managers.values():
+                await stack.enter_async_context(manager.run())
+            yield
+
+    def routes(self) -> list[Route]:
+        """With and without a trailing slash: a redirect would lose a client's body or token."""
+        paths = ("/mcp", "/mcp/", "/mcp/{door}", "/mcp/{door}/")
+        return [Route(path, self) for path in paths]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Caller = scope["state"]["caller"]
+        door = scope["path_params"].get("door") or door_of(caller, self._managers)
+        manager = self._managers.get(door)
+        if manager is None:
+            raise NotFound(f"There is no such door; there are /mcp and /mcp/ with {', '.join(self._managers)}.")
+        if scope["method"] == "POST":
+            body = await Request(scope, receive).body()
+            parse_json(body)  # stricter than the SDK's newest era, which lets half surrogate pairs through (FAULTS FT11)
+            receive = _replayed(body, receive)
+        # The SDK answers 404 to a session's id from anyone but the user that opened it.
+        user = AuthenticatedUser(AccessToken(token="", client_id=caller.token_id, scopes=[]))
+        await manager.handle_request({**scope, "user": user}, receive, send)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replay

@@ -1,0 +1,172 @@
+"""/api/vault: lock, keys, copies; for the primary token alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from perdure.domain.vault import SlotKind, VaultState
+from perdure.errors import InvalidInput
+from perdure.surfaces.rest.endpoint import Call, Given, endpoint
+from perdure.surfaces.rest.shapes import Instant, Shape
+
+ROOT = "/api/vault"
+
+
+class KeyShape(Shape):
+    id: str
+    kind: SlotKind
+    created_at: Instant
+
+
+class VaultShape(Shape):
+    state: VaultState
+    vault_id: str | None
+    path: str
+    size_bytes: int
+    cipher: str
+    slots: tuple[KeyShape, ...]
+    auto_lock_minutes: int | None
+
+
+class StateShape(Shape):
+    state: VaultState
+
+
+class KeyList(Shape):
+    items: list[KeyShape]
+
+
+class NewKey(Shape):
+    """`recovery_key` is told this once, for the kind recovery."""
+
+    recovery_key: str | None = None
+
+
+class Faults(Shape):
+    """What is wrong, in words; none when all is well."""
+
+    faults: list[str]
+
+
+class FolderShape(Shape):
+    folder: str
+
+
+class SecretGiven(Given):
+    secret: str | None = Field(None, description="A passphrase or recovery key, where no automatic key opens the vault.")
+
+
+class FolderGiven(Given):
+    folder: str = Field(description="An absolute path on the machine that perdure runs on.")
+
+
+class RestoreGiven(FolderGiven, SecretGiven):
+    pass
+
+
+class CheckGiven(Given):
+    deep: bool = Field(False, description="Read every page.")
+
+
+class ExportGiven(Given):
+    target: str = Field(description="An absolute path of a new file on the machine that perdure runs on.")
+    passphrase: Annotated[str, Field(min_length=1)]
+
+
+class KeyGiven(Given):
+    kind: Annotated[SlotKind, Field(strict=False)]
+    secret: str | None = Field(None, description="The new passphrase, for the kind passphrase.")
+    unlock: str | None = Field(None, description="What opens the vault now, where no automatic key does.")
+
+
+def absolute(raw: str, argument: str) -> Path:
+    """A path as it was meant wherever the server was started. Raises InvalidInput for a relative one and one with `..`."""
+    path = Path(raw)
+    if not path.is_absolute() or ".." in path.parts or "\0" in raw:
+        raise InvalidInput(f"{argument}: must be an absolute path without `..`", argument=argument)
+    return path
+
+
+@endpoint("GET", ROOT, primary=True)
+async def vault_status(call: Call) -> VaultShape:
+    """What the vault is and how it opens; works while it is locked."""
+    return VaultShape.model_validate(await call.app.vault.status())
+
+
+@endpoint("POST", f"{ROOT}/lock", primary=True)
+async def lock_vault(call: Call) -> StateShape:
+    """Close the vault and forget its key."""
+    await call.app.vault.lock()
+    return StateShape(state=call.app.vault.state)
+
+
+@endpoint("POST", f"{ROOT}/unlock", primary=True)
+async def unlock_vault(call: Call, body: SecretGiven) -> StateShape:
+    """Open the vault."""
+    return StateShape(state=await call.app.vault.unlock(body.secret))
+
+
+@endpoint("POST", f"{ROOT}/rekey", primary=True)
+async def rekey_vault(call: Call, body: SecretGiven) -> StateShape:
+    """Encrypt everything under a new key; every way to open it stays."""
+    await call.app.vault.rekey(body.secret)
+    return StateShape(state=call.app.vault.state)
+
+
+@endpoint("POST", f"{ROOT}/backup", status=201, primary=True)
+async def backup_vault(call: Call, body: FolderGiven) -> FolderShape:
+    """Copy the vault into a new folder, encrypted as it is, while work goes on."""
+    return FolderShape(folder=str(await call.app.vault.backup(absolute(body.folder, "folder"))))
+
+
+@endpoint("POST", f"{ROOT}/restore", primary=True)
+async def restore_vault(call: Call, body: RestoreGiven) -> StateShape:
+    """Take a backup instead of the present vault, which stays beside it."""
+    await call.app.vault.restore(absolute(body.folder, "folder"), body.secret)
+    return StateShape(state=call.app.vault.state)
+
+
+@endpoint("POST", f"{ROOT}/check", primary=True)
+async def check_vault(call: Call, body: CheckGiven) -> Faults:
+    """Check the vault's file."""
+    return Faults(faults=await call.app.vault.check(deep=body.deep))
+
+
+@endpoint("POST", f"{ROOT}/export-sqlcipher", status=201, primary=True)
+async def export_sqlcipher(call: Call, body: ExportGiven) -> FolderShape:
+    """A copy in SQLCipher 4 format, for other tools."""
+    target = absolute(body.target, "target")
+    await call.app.vault.export_sqlcipher(target, body.passphrase)
+    return FolderShape(folder=str(target.parent))
+
+
+@endpoint("GET", f"{ROOT}/keys", primary=True)
+async def list_keys(call: Call) -> KeyList:
+    """The ways to open the vault, without their secrets."""
+    return _keys(call)
+
+
+def _keys(call: Call) -> KeyList:
+    return KeyList(items=[KeyShape.model_validate(slot) for slot in call.app.vault.slots()])
+
+
+@endpoint("POST", f"{ROOT}/keys", status=201, primary=True)
+async def add_key(call: Call, body: KeyGiven) -> NewKey:
+    """Add a way to open the vault."""
+    return NewKey(recovery_key=await call.app.vault.add_key(body.kind, secret=body.secret, unlock=body.unlock))
+
+
+@endpoint("DELETE", f"{ROOT}/keys/{{key_id}}", primary=True)
+async def remove_key(call: Call, key_id: str) -> KeyList:
+    """Remove a way to open the vault; the last one stays."""
+    await call.app.vault.remove_key(key_id)
+    return _keys(call)
+
+
+ENDPOINTS = (
+    vault_status, lock_vault, unlock_vault, rekey_vault, backup_vault, restore_vault, check_vault, export_sqlcipher,
+    list_keys, add_key, remove_key,
+)  # fmt: skip
