@@ -57,6 +57,12 @@ def test_what_stands_around_a_secret_stays_to_the_byte() -> None:
     assert kinds == ("password",)
 
 
+def test_a_token_in_the_place_of_a_user_is_redacted_beside_the_password() -> None:
+    token = "ghp_" + MIXED[:36]
+    assert redact(f"https://{token}@github.com/a/b")[0] == "https://[redacted:github-token]@github.com/a/b"
+    assert redact(f"https://{token}:s3cret@github.com")[0] == "https://[redacted:github-token]:[redacted:password]@github.com"
+
+
 def test_a_cut_off_key_takes_its_lines_and_leaves_the_prose_behind_it() -> None:
     clean, _ = redact(f"key:\n{BEGIN}\n{BODY * 2}Then deploy the service.")
     assert clean == "key:\n[redacted:private-key]\nThen deploy the service."

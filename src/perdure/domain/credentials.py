@@ -71,6 +71,12 @@ _BASE64URL = "[A-Za-z0-9_-]"
 SHAPES: tuple[Shape, ...] = (
     Shape("private-key", ("PRIVATE KEY",), _PRIVATE_KEY, _is_private_key),
     Shape(
+        "password",
+        ("://",),
+        re.compile(r"://[^\s/?#@:\"'<>\[]{0,128}:(?P<secret>[^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[])"),
+        lambda match: not re.match(r"\[redacted:|[${<%]", match["secret"]) and not is_filler(match["secret"]),
+    ),
+    Shape(
         "jwt",
         ("eyJ",),
         re.compile(rf"(?<![A-Za-z0-9_-])eyJ{_BASE64URL}{{8,}}+(?:\.{_BASE64URL}{{4,}}+){{2,4}}"),
@@ -105,12 +111,6 @@ SHAPES: tuple[Shape, ...] = (
             r"(?<![A-Za-z0-9_-])[0-9]{8,10}:(?=[a-z0-9_-]{0,34}[A-Z])(?=[A-Z0-9_-]{0,34}[a-z])"
             rf"{_BASE64URL}{{35}}(?!{_BASE64URL})"
         ),
-    ),
-    Shape(
-        "password",
-        ("://",),
-        re.compile(r"://[^\s/?#@:\"'<>]{0,128}:(?P<secret>[^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[])"),
-        lambda match: not re.match(r"\[redacted:|[${<%]", match["secret"]) and not is_filler(match["secret"]),
     ),
     Shape(
         "card-number",

@@ -38,7 +38,7 @@ _AUTHORIZATION = re.compile(
     r"(?i)(?:(?<![a-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:(?:bearer|basic|token|digest|apikey)\s{1,3})?"
     r"|(?<![a-z0-9])(?:bearer|basic)\s{1,3})(?P<value>[A-Za-z0-9+/=._~-]{8,}+)"
 )
-_LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"'@]{1,128})")
+_LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@-]{1,64}:(?P<value>[^\s\"'@]{1,128})")
 
 _REFERENCE = re.compile(
     r"""(?ix)
@@ -102,7 +102,7 @@ Span = tuple[int, int, str]
 def _replace(text: str, spans: Iterator[Span], kinds: set[str]) -> str:
     pieces: list[str] = []
     position = 0
-    for start, end, kind in spans:
+    for start, end, kind in sorted(spans):
         if start < position:
             continue
         kinds.add(kind)
