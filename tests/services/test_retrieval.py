@@ -110,3 +110,27 @@ def test_a_unique_identifier_outranks_common_words(play: Play) -> None:
         assert (await ask(app, me, "login error ERR_7741")).hits[0].memory.id == item
 
     play(scenario)
+
+
+def test_what_stands_beside_a_hit_in_its_session_is_lifted_and_other_sessions_are_not(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        texts = ("where do we deploy", "to the harbour cluster", "fine")
+        ids = [await tell(app, me, text, session_id="one") for text in texts]
+        await tell(app, me, "to the airport cluster", session_id="two")
+        answer = await ask(app, me, "deploy where")
+        assert [hit.memory.id for hit in answer.hits] == ids
+        assert [hit.why[0] for hit in answer.hits] == ["keyword", "session", "session"]
+
+    play(scenario)
+
+
+def test_a_neighbour_outside_the_filter_is_not_lifted_into_the_answer(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        hit = await tell(app, me, "where do we deploy", session_id="one", project="p")
+        await tell(app, me, "elsewhere", session_id="one", project="q")
+        project = await app.scopes.require_project(me, "p")
+        where = Filter(spaces=me.spaces, project_id=project.id)
+        answer = await app.retrieval.search(Query(text="deploy", filter=where))
+        assert [h.memory.id for h in answer.hits] == [hit]
+
+    play(scenario)

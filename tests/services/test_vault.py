@@ -14,7 +14,7 @@ from perdure.domain.kinds import Kind
 from perdure.domain.memory import Draft
 from perdure.domain.retrieval import Filter
 from perdure.domain.vault import SlotKind, VaultState
-from perdure.errors import Conflict, VaultDamaged, VaultLocked, VaultMissing, WrongKey
+from perdure.errors import Conflict, DiskFull, VaultDamaged, VaultLocked, VaultMissing, WrongKey
 from tests.services.conftest import Play
 
 PASSPHRASE = "four random words here"
@@ -212,5 +212,36 @@ def test_a_vault_copied_to_another_home_with_its_key_opens_there(play: Play, tmp
         await again.vault.start()
         assert (await again.memories.get(me, item)).content == "moved house"
         await again.vault.close()
+
+    play(scenario)
+
+
+def test_a_creation_cut_off_between_header_and_vault_goes_on_at_the_next_start(play: Play, tmp_home: Path) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        await app.vault.close()
+        for left in (tmp_home / "vault").glob("vault.db*"):
+            left.unlink()
+        (tmp_home / "vault" / "creating").touch()
+        again = reopened(tmp_home)
+        assert await again.vault.start() is VaultState.OPEN
+        assert not (tmp_home / "vault" / "creating").exists()
+        await again.vault.close()
+
+    play(scenario)
+
+
+def test_a_rekey_that_fails_leaves_the_old_key_valid_and_can_be_repeated(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        item = await add_note(app, me, "still here")
+
+        def fail(key: bytes) -> None:
+            raise DiskFull
+
+        with monkeypatch.context() as patch:
+            patch.setattr(app.vault._engine, "rekey", fail)
+            with pytest.raises(DiskFull):
+                await app.vault.rekey()
+        await app.vault.rekey()
+        assert (await app.memories.get(me, item)).content == "still here"
 
     play(scenario)

@@ -55,6 +55,20 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What ranking needs to know of a memory, without its text."""
+
+    memory_id: str
+    space_id: str
+    kind: Kind
+    occurred_start: datetime
+    reinforcements: int
+    is_pinned: bool
+    project_id: str | None
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One answer: the memory, its blended score, why it came, and the parts of the score."""
 

@@ -18,7 +18,7 @@ from perdure.domain.documents import Document
 from perdure.domain.kinds import Kind
 from perdure.domain.memory import Memory, MemoryVersion
 from perdure.domain.records import AuditEntry, ConfidenceChange, Event, Job, Link, ToolMetric
-from perdure.domain.retrieval import Candidate, Filter
+from perdure.domain.retrieval import Candidate, Filter, Standing
 from perdure.domain.scopes import Project, Space
 
 T = TypeVar("T")
@@ -92,6 +92,16 @@ class Memories(Protocol):
     ) -> list[Memory]:
         """Ordered by recorded time. `after` is exclusive: with `oldest_first` what came strictly after it (feed cursor),
         else what came strictly before it (paging)."""
+        ...
+
+
+class Standings(Protocol):
+    """What ranking needs of many memories at once, without their texts."""
+
+    def of(self, spaces: Sequence[str], memory_ids: Sequence[str]) -> dict[str, Standing]: ...
+    def beside(self, where: Filter, memory_ids: Sequence[str], reach: int) -> dict[str, list[tuple[str, int]]]:
+        """For each memory that belongs to a session: those that match the filter and were recorded up to `reach` places before
+        or after it in that session, with their distance."""
         ...
 
 
@@ -190,6 +200,8 @@ class Session(Protocol):
     def projects(self) -> Projects: ...
     @property
     def memories(self) -> Memories: ...
+    @property
+    def standings(self) -> Standings: ...
     @property
     def documents(self) -> Documents: ...
     @property

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from perdure.domain.vault import AUTOMATIC_SLOTS, KeySlot, SlotKind, VaultState, VaultStatus
-from perdure.errors import Conflict, InvalidInput, VaultDamaged, VaultLocked, VaultMissing, WrongKey
+from perdure.errors import Conflict, InvalidInput, PerdureError, VaultDamaged, VaultLocked, VaultMissing, WrongKey
 from perdure.ports.vault import KeyHeader, OnProgress, VaultEngine
 from perdure.services.settings import SettingsService
 
 VAULT_FILE = "vault.db"
 HEADER_FILE = "header.json"
+CREATION_MARK = "creating"
 
 OpenCopy = Callable[[Path], tuple[VaultEngine, KeyHeader]]
 """Answers an engine and a header over a backup folder, so that it can be tried before it replaces anything."""
@@ -46,8 +47,7 @@ class VaultService:
 
         Raises VaultMissing when only one of the two files is there: nothing is ever made beside the remains of a vault.
         """
-        if not self._engine.exists() and not self._header.exists():
-            await asyncio.to_thread(self._create)
+        if await asyncio.to_thread(self._create_if_new):
             await self._prepare()
             return VaultState.OPEN
         try:
@@ -57,8 +57,18 @@ class VaultService:
                 raise
             return VaultState.LOCKED
 
-    def _create(self) -> None:
-        self._engine.create(self._header.create())
+    def _create_if_new(self) -> bool:
+        """The header comes before the vault, for a key that is nowhere kept opens nothing. The mark tells a creation that was
+        cut off between the two, which goes on, from a vault whose file was lost, beside which nothing is made."""
+        mark = self._engine.path.with_name(CREATION_MARK)
+        if self._engine.exists() or (self._header.exists() and not mark.exists()):
+            mark.unlink(missing_ok=True)
+            return False
+        mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        mark.touch(mode=0o600)
+        self._engine.create(self._header.unlock()[0] if self._header.exists() else self._header.create())
+        mark.unlink()
+        return True
 
     @property
     def state(self) -> VaultState:
@@ -88,16 +98,9 @@ class VaultService:
 
     def _open(self, secret: str | None) -> None:
         masters = self._header.unlock(secret)
-        for master in masters[:-1]:
-            try:
-                self._engine.open(master)
-            except WrongKey:
-                continue
-            self._header.finish_rekey(master)
-            return
-        self._engine.open(masters[-1])
+        master = _open_with(self._engine, masters)
         if len(masters) > 1:
-            self._header.finish_rekey(masters[-1])
+            self._header.finish_rekey(master)
 
     async def lock(self) -> None:
         """Close the vault and forget the key. Raises Conflict where it would open again by itself at once."""
@@ -177,8 +180,7 @@ class VaultService:
 
     def _restore(self, folder: Path, secret: str | None) -> None:
         engine, header = self._open_copy(folder)
-        master = header.unlock(secret)[-1]
-        engine.open(master)
+        _open_with(engine, header.unlock(secret))
         try:
             faults = engine.check(deep=True)
         finally:
@@ -193,8 +195,13 @@ class VaultService:
         """Encrypt everything under a new key; every slot opens it as before. A crash leaves one of the two keys valid."""
 
         def work() -> None:
-            new = self._header.begin_rekey(self._header.unlock(secret)[-1])
-            self._engine.rekey(new)
+            old = self._header.unlock(secret)[-1]
+            new = self._header.begin_rekey(old)
+            try:
+                self._engine.rekey(new)
+            except PerdureError:
+                self._header.finish_rekey(old)
+                raise
             self._header.finish_rekey(new)
 
         if not self._engine.is_open:
@@ -233,3 +240,15 @@ class VaultService:
             self._engine.export_sqlcipher(target, passphrase)
 
         await asyncio.to_thread(work)
+
+
+def _open_with(engine: VaultEngine, masters: Sequence[bytes]) -> bytes:
+    """Open with the first key that fits, newest first (two while a rekey is unfinished); answers it. Raises WrongKey."""
+    for master in masters[:-1]:
+        try:
+            engine.open(master)
+        except WrongKey:
+            continue
+        return master
+    engine.open(masters[-1])
+    return masters[-1]

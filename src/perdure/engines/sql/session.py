@@ -15,6 +15,7 @@ from perdure.engines.sql.memories import SqlMemories
 from perdure.engines.sql.projects import SqlProjects
 from perdure.engines.sql.settings import SqlSettings
 from perdure.engines.sql.spaces import SqlSpaces
+from perdure.engines.sql.standings import SqlStandings
 from perdure.ports.store import Documents
 
 
@@ -28,6 +29,7 @@ class SqlSession:
         self._spaces = SqlSpaces(connection)
         self._projects = SqlProjects(connection)
         self._memories = SqlMemories(connection, dialect)
+        self._standings = SqlStandings(connection, dialect)
         self._documents = documents(connection)
         self._jobs = SqlJobs(connection)
         self._events = SqlEvents(connection)
@@ -47,6 +49,10 @@ class SqlSession:
     @property
     def memories(self) -> SqlMemories:
         return self._memories
+
+    @property
+    def standings(self) -> SqlStandings:
+        return self._standings
 
     @property
     def documents(self) -> Documents:
