@@ -1,0 +1,72 @@
+"""`perdure mcp`: one client's stdio, bridged to the daemon. Standard output carries JSON-RPC and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from types import FrameType
+
+from perdure.domain.launch import Launch
+from perdure.errors import Timeout
+from perdure.surfaces.bridge.answers import read_answers
+from perdure.surfaces.bridge.pump import Pump
+from perdure.surfaces.bridge.start import Refused, find_connection, open_connection
+
+if sys.platform == "win32":
+    import msvcrt
+
+
+def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Mapping[str, str]) -> int:
+    """Until standard input ends; answers the exit code. `environ` is what a daemon that must be started is given."""
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, _leave)
+    hello = {"family": family, "token": launch.token, "cwd": os.getcwd(), "project": project}
+    pump = Pump(
+        lambda: open_connection(launch, environ, hello)[0],
+        _claim_stdout(),
+        # An answer given before the token was checked would be given to anyone.
+        kept=read_answers(launch.home, family) if launch.token is None else None,
+        connection=_running(launch, hello),
+    )
+    for line in sys.stdin.buffer:
+        pump.take(line)
+    pump.finish()
+    return 0
+
+
+def _running(launch: Launch, hello: Mapping[str, object]) -> socket.socket | None:
+    try:
+        found = find_connection(launch.home, hello)
+    except (Refused, Timeout):
+        return None  # the pump tries again, and tells the client why not
+    return found[0] if found else None
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """At once: nothing is buffered, and a thread that waits for the daemon must not hold the process."""
+    os._exit(0 if number == signal.SIGTERM else 128 + number)
+
+
+def _claim_stdout() -> Callable[[bytes], None]:
+    """Writes whole lines to what was standard output; whoever else writes there writes to standard error from now on."""
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        msvcrt.setmode(wire, os.O_BINARY)
+    lock = threading.Lock()
+
+    def write(line: bytes) -> None:
+        rest = memoryview(line)
+        try:
+            with lock:
+                while rest:
+                    rest = rest[os.write(wire, rest) :]
+        except OSError:
+            os._exit(0)  # the client is gone, and with it everyone who could be told
+
+    return write
