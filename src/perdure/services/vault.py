@@ -243,12 +243,14 @@ class VaultService:
 
 
 def _open_with(engine: VaultEngine, masters: Sequence[bytes]) -> bytes:
-    """Open with the first key that fits, newest first (two while a rekey is unfinished); answers it. Raises WrongKey."""
-    for master in masters[:-1]:
+    """Open with the first key that fits, newest first (two while a rekey is unfinished); answers it.
+
+    Raises VaultDamaged where none does: the header has proven them, so it is the file that is wrong.
+    """
+    for master in masters:
         try:
             engine.open(master)
         except WrongKey:
             continue
         return master
-    engine.open(masters[-1])
-    return masters[-1]
+    raise VaultDamaged
