@@ -10,7 +10,7 @@ from typing import Any
 from perdure.domain.handoff import Handoff, parse_handoff
 from perdure.domain.instants import parse_instant, parse_period, rfc3339
 from perdure.domain.kinds import Kind
-from perdure.domain.memory import Memory, MemoryVersion, Privacy, ReviewState
+from perdure.domain.memory import Memory, MemoryVersion, Privacy, ReviewState, revision_hash
 from perdure.domain.records import ConfidenceChange
 from perdure.domain.scopes import Project
 from perdure.errors import InvalidInput
@@ -87,12 +87,37 @@ def read_record(record: Mapping[str, Any], space_id: str) -> Parcel | Project:
     raise InvalidInput("type: must be memory or project", argument="type")
 
 
+def check_parcel(parcel: Parcel) -> None:
+    """Raises InvalidInput when the versions are not those of the memory, or a revision hash does not fit its text."""
+    memory = parcel.memory
+    if not parcel.versions or [v.version for v in parcel.versions] != list(range(1, memory.version + 1)):
+        raise InvalidInput("versions: must be numbered from 1 up to the memory's version", argument="versions")
+    for version in parcel.versions:
+        wanted = revision_hash(
+            id=memory.id,
+            version=version.version,
+            kind=version.kind,
+            title=version.title,
+            content=version.content,
+            tags=version.tags,
+            project=version.project_id,
+            handoff=version.handoff,
+        )
+        if wanted != version.revision:
+            raise InvalidInput(f"versions: the revision hash of version {version.version} does not fit its text")
+    if parcel.versions[-1].revision != memory.revision:
+        raise InvalidInput("revision: must be that of the newest version", argument="revision")
+
+
 def _memory(record: Mapping[str, Any], space_id: str) -> Memory:
     given = {name: record[name] for name in _TEXTS + _NUMBERS if name in record}
     given |= {name: _moment(record[name], name) for name in _TIMES if name in record}
     for name in _TEXTS:
         if name in given and not isinstance(given[name], str):
             raise InvalidInput(f"{name}: must be text", argument=name)
+    for name in _NUMBERS:
+        if name in given and (type(given[name]) not in (int, float) if name == "confidence" else type(given[name]) is not int):
+            raise InvalidInput(f"{name}: must be a number", argument=name)
     return Memory(
         **{"title": "", "number": 0, "version": 1, **given},
         space_id=space_id,

@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from perdure.domain.access import Caller
-from perdure.domain.memory import revision_hash
 from perdure.domain.records import ConfidenceChange
 from perdure.domain.scopes import Project
 from perdure.domain.text import Stem
-from perdure.domain.transfer import Parcel, project_record, read_record, record_of
+from perdure.domain.transfer import Parcel, check_parcel, project_record, read_record, record_of
 from perdure.errors import InvalidInput, PerdureError
 from perdure.ports.store import Session, Store
 from perdure.services.memories import writing
@@ -85,28 +84,6 @@ class TransferService:
             return await self._store.write(lambda session: _add_project(session, item))
         check_parcel(item)
         return await self._store.write(lambda session: _add_parcel(session, item, self._stem))
-
-
-def check_parcel(parcel: Parcel) -> None:
-    """Raises InvalidInput when the versions are not those of the memory, or a revision hash does not fit its text."""
-    memory = parcel.memory
-    if [v.version for v in parcel.versions] != list(range(1, memory.version + 1)):
-        raise InvalidInput("versions: must be numbered from 1 up to the memory's version", argument="versions")
-    for version in parcel.versions:
-        wanted = revision_hash(
-            id=memory.id,
-            version=version.version,
-            kind=version.kind,
-            title=version.title,
-            content=version.content,
-            tags=version.tags,
-            project=version.project_id,
-            handoff=version.handoff,
-        )
-        if wanted != version.revision:
-            raise InvalidInput(f"versions: the revision hash of version {version.version} does not fit its text")
-    if parcel.versions[-1].revision != memory.revision:
-        raise InvalidInput("revision: must be that of the newest version", argument="revision")
 
 
 def _add_project(session: Session, project: Project) -> bool:
