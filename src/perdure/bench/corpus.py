@@ -41,28 +41,7 @@ QUESTIONS = (
 )
 
 _WORDS = " ".join(topics[name] for name in sorted(topics)).split()
-_SHORT = frozenset(
-    [
-        "how",
-        "when",
-        "what",
-        "which",
-        "where",
-        "why",
-        "does",
-        "with",
-        "from",
-        "that",
-        "have",
-        "into",
-        "this",
-        "their",
-        "does",
-        "inside",
-        "between",
-        "called",
-    ]
-)
+_SHORT = frozenset(("does", "from", "have", "into", "that", "their", "this", "what", "when", "where", "which", "with"))
 
 
 def memories(count: int, seed: int) -> Iterator[str]:
