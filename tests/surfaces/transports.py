@@ -1,11 +1,12 @@
 """One test body over every transport and era: a transport is a function that connects a client to a world.
 
-To add one (stdio, HTTP), write a factory of the same shape beside its own tests and enter it in TRANSPORTS.
+To add one, write a factory of the same shape and enter it in TRANSPORTS.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -14,11 +15,16 @@ from typing import Any
 
 from httpx2 import ASGITransport, AsyncClient
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
 from perdure.app import App
 from perdure.domain.access import Caller, TokenKind
+from perdure.domain.launch import Home
+from perdure.domain.version import VERSION
+from perdure.surfaces.bridge.state import DaemonState, write_state
+from perdure.surfaces.daemon.local import LocalServer
 from perdure.surfaces.mcp.family import Family
 from perdure.surfaces.mcp.gate import Gate
 from perdure.surfaces.mcp.server import build_server
@@ -46,8 +52,7 @@ class World:
 
     def caller(self, kind: TokenKind) -> Caller:
         """The caller behind such a token, for transports that know who is there."""
-        caller = self.app.access.authenticate(self.secret(kind))
-        return dataclasses.replace(caller, client=None)
+        return self.app.access.authenticate(self.secret(kind))
 
 
 Transport = Callable[[World, TokenKind, str], AbstractAsyncContextManager[Client]]
@@ -70,7 +75,28 @@ async def http(world: World, kind: TokenKind, mode: str) -> AsyncIterator[Client
             yield client
 
 
-TRANSPORTS: dict[str, Transport] = {"memory": memory, "http": http}
+@asynccontextmanager
+async def stdio(world: World, kind: TokenKind, mode: str) -> AsyncIterator[Client]:
+    """A real bridge process on pipes, and the daemon's local socket in front of the gate."""
+    home = Home(world.home)
+    home.run_folder.mkdir(mode=0o700)
+    local = LocalServer(world.gate, world.app.access, on_stop=lambda: None)
+    socket, nonce = await local.start(home)
+    state = DaemonState(pid=os.getpid(), version=VERSION, urls=(), socket=socket, nonce=nonce, started_at="")
+    write_state(home, state)
+    bridge = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "perdure", "mcp", "--home", str(world.home), "--family", world.door],
+        env={**os.environ, "PERDURE_TOKEN": world.secret(kind)},
+    )
+    try:
+        async with Client(stdio_client(bridge), mode=mode, client_info=CLIENT, cache=None) as client:
+            yield client
+    finally:
+        await local.close(5)
+
+
+TRANSPORTS: dict[str, Transport] = {"memory": memory, "http": http, "stdio": stdio}
 
 Body = Callable[[Client, World], Awaitable[None]]
 """What a test does with a connected client."""

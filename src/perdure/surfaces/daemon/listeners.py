@@ -38,8 +38,11 @@ def port_of(listener: socket.socket) -> int:
 
 
 def url_of(listener: socket.socket) -> str:
+    """Where it is reached from this machine, also when it listens on every address."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if listener.family == socket.AF_INET6 else f"http://{host}:{port}"
+    if listener.family == socket.AF_INET6:
+        return f"http://[{'::1' if host == '::' else host}]:{port}"
+    return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
 
 
 def is_beyond_loopback(host: str | None) -> bool:

@@ -47,6 +47,7 @@ class LocalServer:
         self._on_stop = on_stop
         self._nonce: str | None = None
         self._server: asyncio.Server | None = None
+        self._path: Path | None = None
         self._connections: dict[asyncio.Task[Any], Connection | None] = {}
 
     async def start(self, home: Home) -> tuple[str, str | None]:
@@ -56,15 +57,17 @@ class LocalServer:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
             host, port = self._server.sockets[0].getsockname()[:2]
             return f"{host}:{port}", self._nonce
-        path = socket_path(home)
-        path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._accept, path)
-        return str(path), None
+        self._path = socket_path(home)
+        self._path.unlink(missing_ok=True)
+        self._server = await asyncio.start_unix_server(self._accept, self._path)
+        return str(self._path), None
 
     async def close(self, drain_s: float) -> None:
         """Take no more; what was asked is answered, for so many seconds at most."""
         if self._server is not None:
             self._server.close()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
         for connection in filter(None, self._connections.values()):
             connection.stop_reading()
         if self._connections:
