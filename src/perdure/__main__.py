@@ -21,12 +21,19 @@ def main() -> None:
     argv = sys.argv[1:]
     if argv[:1] == ["mcp"] and "--help" not in argv:
         sys.exit(_bridge(argv[1:]))
-    if argv[:2] == ["serve", "--background"] and not sys.stdin.isatty():
+    if argv[:2] == ["serve", "--detached"]:
         sys.exit(_background(argv[2:]))
     from perdure.surfaces.cli.context import CliContext
     from perdure.surfaces.cli.main import run
 
-    context = CliContext(read_launch=read_launch, build_app=_build_app, child_environ=child_environ, serve=_serve, bridge=_bridge)
+    context = CliContext(
+        read_launch=read_launch,
+        build_app=_build_app,
+        child_environ=child_environ,
+        serve=_serve,
+        bridge=_bridge,
+        bench=_bench,
+    )
     sys.exit(run(argv, context))
 
 
@@ -52,7 +59,7 @@ def _bridge(argv: Sequence[str]) -> int:
 
 def _background(argv: Sequence[str]) -> int:
     """What `ensure_daemon` starts: the daemon without the command line around it."""
-    parser = ArgumentParser("perdure serve --background")
+    parser = ArgumentParser("perdure serve --detached")
     parser.add_argument("--home", type=Path)
     parser.add_argument("--host")
     parser.add_argument("--port", type=int)
@@ -67,6 +74,12 @@ def _serve(launch: Launch, *, background: bool) -> int:
     from perdure.surfaces.daemon.serve import run_daemon
 
     return run_daemon(launch, _build_app, background=background)
+
+
+def _bench(argv: Sequence[str]) -> int:
+    from perdure.bench.command import run
+
+    return run(argv)
 
 
 def _build_app(launch: Launch) -> App:

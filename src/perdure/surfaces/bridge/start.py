@@ -75,11 +75,16 @@ def find_connection(home: Home, hello: Mapping[str, object]) -> tuple[socket.soc
     if state is None:
         return None
     try:
-        return _connect(state, hello), state
+        connection = _connect(state, hello)
     except TimeoutError:
         raise Timeout(f"perdure (process {state.pid}) does not answer; end it, and the next call starts it anew.") from None
     except (OSError, ValueError):
         return None
+    if read_state(home) != state:
+        # Another daemon listens at the same place by now, and has not yet said where else it does.
+        connection.close()
+        return None
+    return connection, state
 
 
 def _asked_to_stop(state: DaemonState) -> bool:
@@ -152,7 +157,7 @@ def _start(launch: Launch, environ: Mapping[str, str]) -> Any:
     """
     import subprocess  # noqa: PLC0415 - costs 9 ms, and most bridges find a daemon that runs
 
-    command = [sys.executable, "-P", "-m", "perdure", "serve", "--background", "--home", str(launch.home.folder)]
+    command = [sys.executable, "-P", "-m", "perdure", "serve", "--detached", "--home", str(launch.home.folder)]
     command += ["--port", str(launch.port)] if launch.port is not None else []
     command += ["--host", launch.host] if launch.host is not None else []
     words = os.open(_start_log(launch.home), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -26,7 +26,7 @@ class Daemon:
     """The running daemon. Every method raises Failure: with the daemon's own code and message, or `daemon_unreachable`."""
 
     state: DaemonState
-    token: str
+    token: str | None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         return self._call("GET", _address(path, query))
@@ -70,7 +70,9 @@ class Daemon:
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         url = urlsplit(self.state.urls[0])
         connection = http.client.HTTPConnection(url.hostname or "127.0.0.1", url.port, timeout=TIMEOUT_S)
-        headers = {"Authorization": f"Bearer {self.token}", "User-Agent": f"perdure-cli/{VERSION}", "Accept": media_type}
+        headers = {"User-Agent": f"perdure-cli/{VERSION}", "Accept": media_type}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             headers["Content-Type"] = media_type
         connection.request(method, path, body, headers)
@@ -87,6 +89,13 @@ class Daemon:
             f"The daemon at {where} (process {self.state.pid}) does not answer as it should ({why}); "
             "`perdure stop` and the same command again start it anew.",
         )
+
+
+def reach(state: DaemonState, launch: Launch) -> Daemon:
+    """The daemon with this process's token. One that has just begun to make its vault is waited for: that makes the token."""
+    if launch.token is None and not launch.home.token_file.exists():
+        Daemon(state, None).get("/api/health")
+    return Daemon(state, token_of(launch))
 
 
 def token_of(launch: Launch) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from perdure.domain.launch import Launch
 from perdure.surfaces.bridge.start import ensure_daemon
 from perdure.surfaces.bridge.state import DaemonState
-from perdure.surfaces.cli.client import Daemon, token_of
+from perdure.surfaces.cli.client import Daemon, reach
 from perdure.surfaces.cli.terminal import waiting, write_json, write_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Serve(Protocol):
 class CliContext:
     """What only the process's entry may hand in. Each loads what it needs when it is called, so that quick commands stay quick.
 
-    `serve` runs the daemon in this process and answers the exit code; `bridge` is the stdio bridge with its arguments.
+    `serve` runs the daemon in this process and answers the exit code; `bridge` and `bench` take their own arguments.
     """
 
     read_launch: ReadLaunch
@@ -38,6 +38,7 @@ class CliContext:
     child_environ: Callable[[], Mapping[str, str]]
     serve: Serve
     bridge: Callable[[Sequence[str]], int]
+    bench: Callable[[Sequence[str]], int]
     start_daemon: Callable[[Launch, Mapping[str, str]], DaemonState] = ensure_daemon
 
 
@@ -58,7 +59,7 @@ class Invocation:
         """The home's daemon, started where none runs."""
         with waiting("Starting perdure"):
             state = self.context.start_daemon(self.launch, self.context.child_environ())
-        return Daemon(state, token_of(self.launch))
+        return reach(state, self.launch)
 
     def tell(self, document: Any, text: str) -> None:
         """Answer a program with the document, a person with the text."""

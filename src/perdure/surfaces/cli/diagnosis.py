@@ -47,10 +47,10 @@ def examine(invocation: Invocation) -> list[Finding]:
     return [
         *_place(launch.home.folder),
         *_permissions(launch),
+        _token(launch, status),
         *_driver(),
         *_vault(launch, status),
         *_keys(status),
-        _token(launch, status),
         _port(launch, state),
         _disk(launch.home.folder),
     ]

@@ -27,7 +27,7 @@ def root() -> None:
     """
 
 
-root.adopt("Run", processes.serve, processes.stop, processes.mcp, processes.status, doctor.doctor)
+root.adopt("Run", processes.serve, processes.stop, processes.mcp, processes.status, doctor.doctor, processes.bench)
 root.adopt("Remember", memories.capture, memories.ingest)
 root.adopt("Find", memories.search, memories.context, memories.show, memories.recent, memories.projects, memories.versions)
 root.adopt("Change", changes.edit, changes.review, changes.archive, changes.restore, changes.purge)

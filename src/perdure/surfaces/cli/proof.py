@@ -7,17 +7,20 @@ import os
 import secrets
 import signal
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from perdure.domain.launch import Home, Launch
 from perdure.errors import PerdureError
-from perdure.surfaces.cli.client import Daemon, token_of
+from perdure.surfaces.cli.client import reach
 from perdure.surfaces.cli.context import CliContext
 from perdure.surfaces.cli.diagnosis import FAULT, WELL, Finding
 from perdure.surfaces.cli.failure import Failure
 
 PART = "Whole loop, in a temporary home"
+KILL_TIMEOUT_S = 10.0
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
@@ -35,7 +38,7 @@ class _Loop:
         """A daemon starts and makes a vault."""
         environ = {name: value for name, value in self._context.child_environ().items() if not name.startswith("PERDURE_")}
         state = self._context.start_daemon(self._launch, environ)
-        self._daemon = Daemon(state, token_of(self._launch))
+        self._daemon = reach(state, self._launch)
         return f"a daemon started (process {state.pid})"
 
     def capture(self) -> str:
@@ -49,6 +52,12 @@ class _Loop:
 
     def kill(self) -> str:
         os.kill(self._daemon.state.pid, KILL)
+        deadline, pause = time.monotonic() + KILL_TIMEOUT_S, threading.Event()
+        with contextlib.suppress(Failure):
+            while time.monotonic() < deadline:
+                self._daemon.get("/api/health")
+                pause.wait(0.05)
+            raise TimeoutError("the daemon lives on after it was killed")
         return "the daemon was killed without warning"
 
     def restart(self) -> str:

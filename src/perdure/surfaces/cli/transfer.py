@@ -65,7 +65,7 @@ def export_memories(invocation: Invocation, target: Path, form: str, force: bool
     if str(target) == "-":
         return
     told = {"target": str(target), "format": form, "memories": counts["memory"], "projects": counts["project"]}
-    invocation.tell(told, f"{counts['memory']} memories and {counts['project']} projects written to {target}, not encrypted.")
+    invocation.tell(told, f"Written to {target}, not encrypted. Memories: {counts['memory']}, projects: {counts['project']}.")
 
 
 @command(
@@ -80,8 +80,8 @@ def export_memories(invocation: Invocation, target: Path, form: str, force: bool
 def import_memories(invocation: Invocation, source: Path, dry_run: bool) -> int:
     """Add exported memories.
 
-    From a JSONL file or a folder of Markdown files, whichever it is. What is there already (by its id) stays as it is, so that a repeated import adds nothing. A bad record is named and
-    stops no other; the command then exits with 1.
+    From a JSONL file or a folder of Markdown files, whichever it is. What is there already (by its id) stays as it is, so
+    that a repeated import adds nothing. A bad record is named and stops no other; the command then exits with 1.
     """
     with progress("Checking" if dry_run else "Importing", count_sources(source)) as advance:
         sources = _advancing(read_sources(source), advance)

@@ -54,6 +54,7 @@ def run_daemon(launch: Launch, build_app: Callable[[Launch], App], *, background
     if running is not None:
         return _tell_running(running, launch)
     try:
+        home.state_file.unlink(missing_ok=True)  # of one that was killed: nobody must be sent to its addresses
         app = build_app(launch)
         if is_beyond_loopback(launch.host):
             _require_token(app, launch)
