@@ -23,7 +23,7 @@ _SHOWN_NAME_CHARS = 60
 
 
 def accept(raw: object, schema: Schema) -> dict[str, Any]:
-    """The arguments by name, in the schema's shapes; null and what was left out are absent (FAULTS AR1).
+    """The arguments by name, in the schema's shapes (FAULTS AR1). null, and blank text for an optional one, is left out.
 
     Raises InvalidInput for anything but an object, for an unknown name, and for text that is no Unicode.
     """
@@ -33,7 +33,12 @@ def accept(raw: object, schema: Schema) -> dict[str, Any]:
     for name in raw:
         if name not in properties:
             raise InvalidInput(_unknown(str(name), list(properties)), argument=str(name)[:_SHOWN_NAME_CHARS])
-    return {name: _accept(value, properties[name], name) for name, value in raw.items() if value is not None}
+    required = schema.get("required", ())
+    return {
+        name: _accept(value, properties[name], name)
+        for name, value in raw.items()
+        if value is not None and not (name not in required and isinstance(value, str) and not value.strip())
+    }
 
 
 def explain(error: ValidationError, schema: Schema) -> InvalidInput:
@@ -120,7 +125,7 @@ def _allowed(schema: Schema) -> str:
         case "string":
             return "text" + _range(schema, "Length", " of {} characters")
         case "integer":
-            return "a whole number" + _range(schema, "imum", " {}")
+            return "a whole number" + _range(schema, "imum", " ({})")
         case "boolean":
             return "true or false"
         case "array":
@@ -136,7 +141,7 @@ def _range(schema: Schema, suffix: str, shape: str) -> str:
     if low is None and high is None:
         return ""
     if high is None:
-        return shape.format(f"{low} or more")
+        return shape.format(f"at least {low}")
     return shape.format(f"up to {high}" if low is None else f"{low} to {high}")
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perdure.domain.quoting import HEADER
 from perdure.domain.retrieval import Answer, Hit
 from perdure.domain.scopes import Project
-from perdure.surfaces.mcp.cortexa.rendering import WHOLE, Entry, fitting, headline, label, quoted, summary
+from perdure.surfaces.mcp.cortexa.rendering import NOTICE, WHOLE, Entry, fitting, headline, label, quoted, summary
 from perdure.surfaces.mcp.reply import Reply
 
 GROUPS: dict[str, str] = {
@@ -38,7 +37,7 @@ def context_reply(answer: Answer, project: Project | None, *, asked: str | None,
     if max_chars is not None and len(text) > max_chars:
         text = _text([], answer, "")
     data = {
-        "notice": HEADER,
+        "notice": NOTICE,
         "results": [entry.data for entry in entries],
         "found": answer.found,
         "shown": len(entries),

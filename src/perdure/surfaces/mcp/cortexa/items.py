@@ -12,10 +12,9 @@ from perdure.domain.access import Caller
 from perdure.domain.instants import rfc3339
 from perdure.domain.kinds import SHOWN_BY_CORTEXA
 from perdure.domain.memory import Memory, ReviewState
-from perdure.domain.quoting import HEADER
 from perdure.domain.records import ConfidenceChange
 from perdure.domain.secrets import redact
-from perdure.surfaces.mcp.cortexa.rendering import as_json, instant, label
+from perdure.surfaces.mcp.cortexa.rendering import NOTICE, as_json, instant, label
 from perdure.surfaces.mcp.declaration import tool
 from perdure.surfaces.mcp.reply import Reply
 
@@ -75,7 +74,7 @@ def item_reply(memory: Memory, max_chars: int | None, offset: int) -> Reply:
     content = redact(memory.content)[0]
     end = len(content) if max_chars is None else min(len(content), offset + max_chars)
     item = {
-        "notice": HEADER,
+        "notice": NOTICE,
         "id": memory.id,
         "thought_type": SHOWN_BY_CORTEXA[memory.kind],
         "title": redact(memory.title)[0],
