@@ -148,7 +148,7 @@ class SqlMemories:
             clause = conditions(where, space_id, self._dialect)
             if after is not None:
                 clause.add("m.recorded_at > ?" if oldest_first else "m.recorded_at < ?", micros(after))
-            rows += self._page(clause, order, limit + offset)
+            rows += self._page(clause, order, limit=limit + offset)
         memories = sorted(map(memory_of, rows), key=lambda m: (m.recorded_at, m.id), reverse=not oldest_first)
         return memories[offset : offset + limit]
 
@@ -159,7 +159,7 @@ class SqlMemories:
         )
         return [memory_of(row) for row in rows]
 
-    def _page(self, clause: Conditions, order: str, limit: int) -> Rows:
+    def _page(self, clause: Conditions, order: str, *, limit: int) -> Rows:
         params: tuple[Value, ...] = (*clause.params, limit)
         return self._connection.execute(
             f"{_SELECT} WHERE {clause.sql} ORDER BY m.recorded_at {order}, m.id {order} LIMIT ?", params

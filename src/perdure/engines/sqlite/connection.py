@@ -63,7 +63,7 @@ def assert_build(encrypted: bool) -> None:
         raise Internal("The SQLite library at hand cannot encrypt: uninstall `apsw`, reinstall `apsw-sqlite3mc`.")
 
 
-def keyed(path: Path, key: bytes, profile: Profile, *, flags: int) -> apsw.Connection:
+def keyed(path: Path, key: bytes, *, profile: Profile, flags: int) -> apsw.Connection:
     """A connection with its key set and its cipher asserted; whether the key fits shows at the first read."""
     assert_build(profile.encrypted)
     raw = apsw.Connection(str(path), flags=flags, vfs=profile.vfs, statementcachesize=STATEMENTS)
@@ -85,7 +85,7 @@ def keyed(path: Path, key: bytes, profile: Profile, *, flags: int) -> apsw.Conne
 
 def open_writer(key: bytes, profile: Profile) -> SqliteConnection:
     """The write connection of a file that exists. Raises VaultMissing, WrongKey, VaultDamaged."""
-    raw = _open(key, profile, apsw.SQLITE_OPEN_READWRITE)
+    raw = _open(key, profile, flags=apsw.SQLITE_OPEN_READWRITE)
     raw.pragma("journal_mode", "WAL")
     raw.pragma("synchronous", profile.synchronous)
     raw.pragma("secure_delete", True)
@@ -96,14 +96,14 @@ def open_writer(key: bytes, profile: Profile) -> SqliteConnection:
 
 def open_reader(key: bytes, profile: Profile) -> SqliteConnection:
     """A connection that cannot write. Raises as open_writer."""
-    raw = _open(key, profile, apsw.SQLITE_OPEN_READONLY)
+    raw = _open(key, profile, flags=apsw.SQLITE_OPEN_READONLY)
     raw.pragma("query_only", True)
     return SqliteConnection(raw)
 
 
-def _open(key: bytes, profile: Profile, flags: int) -> apsw.Connection:
+def _open(key: bytes, profile: Profile, *, flags: int) -> apsw.Connection:
     assert_file(profile)
-    raw = keyed(profile.path, key, profile, flags=flags)
+    raw = keyed(profile.path, key, profile=profile, flags=flags)
     try:
         raw.pragma("cache_size", -CACHE_KIB)
         raw.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()

@@ -37,7 +37,7 @@ def new_file(target: Path, *, replace: bool = False) -> Iterator[Path]:
         try:
             yield partial
             _sync(partial)
-            _place(partial, target, replace)
+            _place(partial, target, replace=replace)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
@@ -51,9 +51,9 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def copy_pages(source: SqliteConnection, target: Path, key: bytes, profile: Profile, on_progress: OnProgress | None) -> None:
+def copy_pages(source: SqliteConnection, target: Path, *, key: bytes, profile: Profile, on_progress: OnProgress | None) -> None:
     """Every page of one snapshot of `source`, encrypted under `key`. The source may be written meanwhile: the snapshot stays."""
-    copy = keyed(target, key, profile, flags=_CREATE)
+    copy = keyed(target, key, profile=profile, flags=_CREATE)
     try:
         copy.pragma("journal_mode", "OFF")
         copy.pragma("synchronous", "OFF")
@@ -70,7 +70,7 @@ def copy_pages(source: SqliteConnection, target: Path, key: bytes, profile: Prof
         copy.close()
 
 
-def export_sqlcipher(source: SqliteConnection, target: Path, passphrase: str) -> None:
+def export_sqlcipher(source: SqliteConnection, target: Path, *, passphrase: str) -> None:
     """Written anew in SQLCipher 4 format; its reserved bytes differ, so that pages cannot be copied."""
     uri = f"file:{quote(str(target))}?cipher=sqlcipher&legacy=4&key={quote(passphrase, safe='')}"
     source.execute("VACUUM INTO ?", (uri,))
@@ -99,7 +99,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _place(partial: Path, target: Path, replace: bool) -> None:
+def _place(partial: Path, target: Path, *, replace: bool) -> None:
     if replace:
         partial.replace(target)
     else:

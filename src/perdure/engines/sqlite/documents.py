@@ -3,6 +3,9 @@
 What a search costs was measured at 200,000 documents: scoring takes 0.4 µs for each document that matches, counting a term's
 documents (which bm25 does for every term) 0.03 µs each. So terms are taken rarest first while the documents they bring stay
 within MAX_SCORED; if even the rarest brings more, the newest MAX_SCORED are scored. Terms left out still order the candidates.
+Filters are hashed terms of the column `scope`, weightless and ANDed, so that FTS5 skips what cannot answer; joining the memory's
+row for each match instead was five times slower at that size, for its pages are rarely cached. Only what no such term tells is
+joined: review states, which change without a new document, and times.
 """
 
 from __future__ import annotations
@@ -23,19 +26,19 @@ from perdure.engines.sql.memories import SqlMemories
 from perdure.engines.sqlite.frequencies import Frequencies
 from perdure.errors import ItemMissing
 
-MAX_SCORED = 8_000
-MAX_SCOPE_COUNTED = 40_000
-"""A filter's term in more documents than this speeds nothing up: the filter's own conditions do without it."""
+MAX_SCORED = 4_000
 MAX_TERMS = 64
 REBUILD_PAGE = 500
 
 _SPACE_BITS = 40
 _TERM_BREAK = re.compile(r"[\x00-\x20\x7f]+")
+_DERIVED = "derived"
 _TEXT_COLUMNS = "{title body labels}"
 _SCORED = """
-SELECT d.memory_id, d.space_id, -hits.score, hits.id
-FROM ({hits}) AS hits JOIN documents d ON d.document_id = hits.id
-ORDER BY hits.score, hits.id DESC LIMIT ?
+SELECT d.memory_id, d.space_id, -best.score, best.id
+FROM (SELECT id, score FROM ({hits}) ORDER BY score, id DESC LIMIT ?) AS best
+JOIN documents d ON d.document_id = best.id
+ORDER BY best.score, best.id DESC
 """
 _BM25 = "bm25(documents_text, 2.0, 1.0, 1.0, 0.0)"
 _HITS = f"""
@@ -77,7 +80,8 @@ class SqliteDocuments:
         """The memory's row must be there: the filters' values are taken from it. Raises ItemMissing."""
         key = (document.space_id, document.memory_id)
         rows = self._connection.execute(
-            "SELECT row, session_id, agent, source, channel, tags, files FROM memories WHERE space_id = ? AND id = ?", key
+            "SELECT row, session_id, agent, source, channel, derived, tags, files FROM memories WHERE space_id = ? AND id = ?",
+            key,
         )
         if not rows:
             raise ItemMissing()
@@ -102,11 +106,11 @@ class SqliteDocuments:
             self._connection.execute("DELETE FROM documents_text WHERE rowid = ?", (document_id,))
 
     def search(self, terms: Sequence[str], where: Filter, limit: int) -> list[Candidate]:
-        clean = list(dict.fromkeys(part for term in terms if term.isprintable() or _encodes(term) for part in _parts(term)))
+        clean = list(dict.fromkeys(part for term in terms if _encodes(term) for part in _parts(term)))
         found: list[tuple[Candidate, int]] = []
         if clean and limit > 0:
             for space_id in where.spaces:
-                found += self._search_space(clean[:MAX_TERMS], where, space_id, limit)
+                found += self._search_space(clean[:MAX_TERMS], where, space_id=space_id, limit=limit)
         found.sort(key=lambda hit: (-hit[0].score, -hit[1]))
         return [candidate for candidate, _ in found[:limit]]
 
@@ -145,51 +149,45 @@ class SqliteDocuments:
         )
         return (low if rows[0][0] is None else int(rows[0][0])) + 1
 
-    def _search_space(self, terms: Sequence[str], where: Filter, space_id: str, limit: int) -> list[tuple[Candidate, int]]:
+    def _search_space(self, terms: Sequence[str], where: Filter, *, space_id: str, limit: int) -> list[tuple[Candidate, int]]:
         numbers = self._connection.execute("SELECT number FROM spaces WHERE id = ?", (space_id,))
         if not numbers:
             return []
         low = int(numbers[0][0]) << _SPACE_BITS
         size = self._next_id(numbers[0][0]) - 1 - low
-        kept, dropped = self._within_budget(terms, size)
-        match = f"{_TEXT_COLUMNS} : ({' OR '.join(_quoted(term) for term in kept)})"
-        scoped = match + self._scope_match(where)
-        clause = conditions(where, space_id, self._dialect)
-        rows = self._connection.execute(*_statement(scoped, where, clause, low, limit))
+        groups = _scope_groups(where)
+        most = min([size, *(sum(self._frequency(term) for term in group) for group in groups)])
+        kept, dropped = self._within_budget(terms, most)
+        match = f"{_TEXT_COLUMNS} : ({' OR '.join(map(_quoted, kept))})"
+        scope = "".join(f" AND scope : ({' OR '.join(map(_quoted, group))})" for group in groups)
+        scope += f" NOT scope : {_quoted(_DERIVED)}" if where.derived is False else ""
+        clause = conditions(_unscoped(where), space_id, self._dialect)
+        span = (f"({match}{scope})", low, _last(low))
+        rows = self._connection.execute(*_statement(span, where, clause=clause, limit=limit))
         hits = [(Candidate(memory_id=row[0], space_id=row[1], score=row[2]), int(row[3])) for row in rows]
         for term, frequency in dropped:
-            hits = self._lifted(hits, f"{match} AND {_TEXT_COLUMNS} : {_quoted(term)}", low, _idf(frequency, size))
+            hits = self._lifted(hits, f"{match} AND {_TEXT_COLUMNS} : {_quoted(term)}", low=low, weight=_idf(frequency, size))
         return hits
 
-    def _within_budget(self, terms: Sequence[str], size: int) -> tuple[list[str], list[tuple[str, int]]]:
-        """The terms to score, and those left out with their frequencies; terms that no document holds are in neither."""
-        frequencies = [(min(self._frequencies.of(self._connection, term), size), term) for term in terms]
-        ranked = sorted(frequencies)
+    def _within_budget(self, terms: Sequence[str], most: int) -> tuple[list[str], list[tuple[str, int]]]:
+        """The terms to score, at least one, and those left out with their frequencies. `most`: no term brings more documents."""
+        ranked = sorted((self._frequency(term), term) for term in terms)
         kept: list[str] = []
         dropped: list[tuple[str, int]] = []
         spent = 0
         for frequency, term in ranked:
-            if kept and spent + frequency > MAX_SCORED:
+            brings = min(frequency, most)
+            if kept and spent + brings > MAX_SCORED:
                 dropped.append((term, frequency))
-            elif frequency or term == ranked[-1][1]:
+            else:
                 kept.append(term)
-                spent += frequency
+                spent += brings
         return kept, dropped
 
-    def _scope_match(self, where: Filter) -> str:
-        """The filter's rare terms, ANDed, so that FTS5 skips what cannot answer; the conditions stay what decides."""
-        groups = [[_scope_term("t", tag)] for tag in where.tags]
-        single = (
-            ("p", where.project_id), ("s", where.session_id), ("a", where.agent), ("o", where.source), ("c", where.channel)
-        )  # fmt: skip
-        groups += [[_scope_term(name, value)] for name, value in single if value is not None]
-        groups += [
-            [_scope_term(name, value) for value in values] for name, values in (("f", where.files), ("k", where.kinds)) if values
-        ]
-        useful = [group for group in groups if sum(self._frequencies.of(self._connection, t) for t in group) <= MAX_SCOPE_COUNTED]
-        return "".join(f" AND scope : ({' OR '.join(_quoted(term) for term in group)})" for group in useful)
+    def _frequency(self, term: str) -> int:
+        return self._frequencies.of(self._connection, term)
 
-    def _lifted(self, hits: list[tuple[Candidate, int]], match: str, low: int, weight: float) -> list[tuple[Candidate, int]]:
+    def _lifted(self, hits: list[tuple[Candidate, int]], match: str, *, low: int, weight: float) -> list[tuple[Candidate, int]]:
         """The same hits, those that match scored higher by the weight of a term that was left out."""
         ids = json.dumps([document_id for _, document_id in hits])
         holding = {row[0] for row in self._connection.execute(_HOLDING, (match, low, _last(low), ids))}
@@ -201,20 +199,41 @@ class SqliteDocuments:
         ]
 
 
-def _statement(match: str, where: Filter, clause: Conditions, low: int, limit: int) -> tuple[str, tuple[Value, ...]]:
-    """The search in one space. Without a filter of its own no memory row is touched: documents are live by themselves."""
-    span: tuple[Value, ...] = (match, low, _last(low))
-    if where == Filter(spaces=where.spaces) or where == Filter(spaces=where.spaces, archived=True):
+def _statement(span: tuple[Value, ...], where: Filter, *, clause: Conditions, limit: int) -> tuple[str, tuple[Value, ...]]:
+    """The search in one space. Unless the filter asks for more than scope terms tell, no memory's row is touched."""
+    if _unscoped(where) == Filter(spaces=where.spaces):
         return _SCORED.format(hits=_HITS), (*span, MAX_SCORED, limit)
     hits = _FILTERED_HITS.format(conditions=clause.sql)
     return _SCORED.format(hits=hits), (*span, *clause.params, MAX_SCORED, limit)
 
 
+def _scope_groups(where: Filter) -> list[list[str]]:
+    """Scope terms of the filter: a document must hold one of each group."""
+    several = [("f", where.files), ("k", where.kinds), *(("t", (tag,)) for tag in where.tags)]
+    single = (("p", where.project_id), ("s", where.session_id), ("a", where.agent), ("o", where.source), ("c", where.channel))
+    several += [(name, (value,)) for name, value in single if value is not None]
+    groups = [[_scope_term(name, value) for value in values] for name, values in several if values]
+    return [*groups, [_DERIVED]] if where.derived else groups
+
+
+def _unscoped(where: Filter) -> Filter:
+    """What of the filter no scope term tells: review states, which change without a new document, and times."""
+    return Filter(
+        spaces=where.spaces,
+        reviews=where.reviews,
+        recorded_from=where.recorded_from,
+        recorded_to=where.recorded_to,
+        occurred_from=where.occurred_from,
+        occurred_to=where.occurred_to,
+    )
+
+
 def _scope(document: Document, values: tuple[Any, ...]) -> str:
-    session_id, agent, source, channel, tags, files = values
+    session_id, agent, source, channel, derived, tags, files = values
     single = (("p", document.project_id), ("k", document.kind), ("s", session_id), ("a", agent), ("o", source), ("c", channel))
     several = [("t", tag) for tag in json.loads(tags)] + [("f", path) for path in json.loads(files)]
-    return " ".join(_scope_term(name, value) for name, value in (*single, *several) if value is not None)
+    terms = [_scope_term(name, value) for name, value in (*single, *several) if value is not None]
+    return " ".join([*terms, _DERIVED] if derived else terms)
 
 
 def _scope_term(name: str, value: str) -> str:

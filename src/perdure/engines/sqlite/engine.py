@@ -115,9 +115,9 @@ class SqliteEngine:
             with copies.new_file(self.path) as partial:
                 profile = replace(self._profile, path=partial)
                 flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-                connection = SqliteConnection(keyed(partial, key, profile, flags=flags))
+                connection = SqliteConnection(keyed(partial, key, profile=profile, flags=flags))
                 try:
-                    migrate(connection, self._migrations, micros(self._clock.instant()))
+                    migrate(connection, self._migrations, now_us=micros(self._clock.instant()))
                 finally:
                     connection.close()
                 assert_file(profile)
@@ -143,7 +143,7 @@ class SqliteEngine:
             self._stop(Busy("The vault's key is being changed; try again in a moment."))
             try:
                 with copies.new_file(self.path, replace=True) as partial:
-                    self._copy(partial, key, new_key, None)
+                    self._copy(partial, key, new_key=new_key)
                     self._assert_alone()
                 key = new_key
             finally:
@@ -152,14 +152,14 @@ class SqliteEngine:
     def backup(self, target: Path, on_progress: OnProgress | None = None) -> None:
         key = self._open_key()
         with named_failures(), copies.new_file(target) as partial:
-            self._copy(partial, key, key, on_progress)
+            self._copy(partial, key, new_key=key, on_progress=on_progress)
 
     def export_sqlcipher(self, target: Path, passphrase: str) -> None:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with named_failures(), copies.new_file(target) as partial:
-            connection = SqliteConnection(keyed(self.path, self._open_key(), self._profile, flags=flags))
+            connection = SqliteConnection(keyed(self.path, self._open_key(), profile=self._profile, flags=flags))
             with closing(connection):
-                copies.export_sqlcipher(connection, partial, passphrase)
+                copies.export_sqlcipher(connection, partial, passphrase=passphrase)
 
     def replace_with(self, source: Path) -> None:
         """As the port says. The log of a vault that was not closed moves with it. Raises Conflict when the vault is open."""
@@ -185,7 +185,7 @@ class SqliteEngine:
     def _start(self, key: bytes) -> None:
         with ExitStack() as opened:
             main = opened.enter_context(closing(open_writer(key, self._profile)))
-            migrate(main, self._migrations, micros(self._clock.instant()))
+            migrate(main, self._migrations, now_us=micros(self._clock.instant()))
             self._clock.load(main.execute("SELECT last FROM clock")[0][0])
             pairs = []
             for _ in range(self._reader_count):
@@ -211,9 +211,9 @@ class SqliteEngine:
             writer.stop()
             self._counted = [self._counted[0] + writer.commits, self._counted[1] + writer.writes]
 
-    def _copy(self, partial: Path, key: bytes, new_key: bytes, on_progress: OnProgress | None) -> None:
+    def _copy(self, partial: Path, key: bytes, *, new_key: bytes, on_progress: OnProgress | None = None) -> None:
         with closing(open_reader(key, self._profile)) as source:
-            copies.copy_pages(source, partial, new_key, self._profile, on_progress)
+            copies.copy_pages(source, partial, key=new_key, profile=self._profile, on_progress=on_progress)
         assert_file(replace(self._profile, path=partial))
 
     def _assert_alone(self) -> None:

@@ -30,7 +30,7 @@ def known_migrations() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda migration: migration.number))
 
 
-def migrate(connection: SqliteConnection, migrations: Sequence[Migration], now_us: int) -> None:
+def migrate(connection: SqliteConnection, migrations: Sequence[Migration], *, now_us: int) -> None:
     """Bring the vault to the newest schema. Raises Conflict, changing nothing, for a vault of a newer perdure."""
     done = _applied(connection)
     newest = migrations[-1].number
@@ -41,7 +41,7 @@ def migrate(connection: SqliteConnection, migrations: Sequence[Migration], now_u
         )
     for migration in migrations:
         if migration.number not in done:
-            _apply(connection, migration, now_us)
+            _apply(connection, migration, now_us=now_us)
 
 
 def _applied(connection: SqliteConnection) -> set[int]:
@@ -50,7 +50,7 @@ def _applied(connection: SqliteConnection) -> set[int]:
     return {row[0] for row in connection.execute("SELECT number FROM migrations")}
 
 
-def _apply(connection: SqliteConnection, migration: Migration, now_us: int) -> None:
+def _apply(connection: SqliteConnection, migration: Migration, *, now_us: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute(

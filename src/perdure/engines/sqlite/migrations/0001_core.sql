@@ -80,7 +80,8 @@ CREATE TABLE memories (
     UNIQUE (space_id, id)
 );
 CREATE INDEX memories_recorded ON memories (space_id, recorded_at);
-CREATE INDEX memories_project ON memories (space_id, project_id, recorded_at)
+-- The last two columns are constant in it; they let counts of live memories be answered from the index alone.
+CREATE INDEX memories_project ON memories (space_id, project_id, recorded_at, archived_at, review)
     WHERE archived_at IS NULL AND review <> 'superseded';
 CREATE INDEX memories_channel ON memories (space_id, channel, recorded_at) WHERE channel IS NOT NULL;
 CREATE INDEX memories_session ON memories (space_id, session_id, recorded_at) WHERE session_id IS NOT NULL;
