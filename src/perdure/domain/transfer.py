@@ -105,8 +105,10 @@ def check_parcel(parcel: Parcel) -> None:
         )
         if wanted != version.revision:
             raise InvalidInput(f"versions: the revision hash of version {version.version} does not fit its text")
-    if parcel.versions[-1].revision != memory.revision:
-        raise InvalidInput("revision: must be that of the newest version", argument="revision")
+    newest = parcel.versions[-1]
+    for name in ("revision", "kind", "title", "content", "tags", "project_id", "handoff"):
+        if getattr(newest, name) != getattr(memory, name):
+            raise InvalidInput(f"{name}: must be that of the newest version", argument=name)
 
 
 def _memory(record: Mapping[str, Any], space_id: str) -> Memory:

@@ -108,6 +108,7 @@ class VaultService:
             raise Conflict("Nothing could unlock it again: add a passphrase first with `perdure vault key add passphrase`.")
         async with self._changing:
             await asyncio.to_thread(self._engine.close)
+            self._settings.forget()
 
     async def close(self) -> None:
         """Finish what is under way and close; the process is about to end."""

@@ -55,6 +55,10 @@ class FolderShape(Shape):
     folder: str
 
 
+class CopyShape(Shape):
+    path: str
+
+
 class SecretGiven(Given):
     secret: str | None = Field(None, description="A passphrase or recovery key, where no automatic key opens the vault.")
 
@@ -136,11 +140,11 @@ async def check_vault(call: Call, body: CheckGiven) -> Faults:
 
 
 @endpoint("POST", f"{ROOT}/export-sqlcipher", status=201, primary=True)
-async def export_sqlcipher(call: Call, body: ExportGiven) -> FolderShape:
+async def export_sqlcipher(call: Call, body: ExportGiven) -> CopyShape:
     """A copy in SQLCipher 4 format, for other tools."""
     target = absolute(body.target, "target")
     await call.app.vault.export_sqlcipher(target, body.passphrase)
-    return FolderShape(folder=str(target.parent))
+    return CopyShape(path=str(target))
 
 
 @endpoint("GET", f"{ROOT}/keys", primary=True)
