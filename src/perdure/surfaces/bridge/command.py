@@ -14,7 +14,8 @@ from perdure.domain.launch import Launch
 from perdure.errors import Timeout
 from perdure.surfaces.bridge.answers import read_answers
 from perdure.surfaces.bridge.pump import Pump
-from perdure.surfaces.bridge.start import Refused, find_connection, open_connection
+from perdure.surfaces.bridge.start import Refused, find_connection, is_older, open_connection
+from perdure.surfaces.bridge.state import read_state
 
 if sys.platform == "win32":
     import msvcrt
@@ -40,6 +41,10 @@ def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Map
 
 
 def _running(launch: Launch, hello: Mapping[str, object]) -> socket.socket | None:
+    """A connection to a daemon that is there already, so that its answers need not come from the kept ones."""
+    state = read_state(launch.home)
+    if state is None or is_older(state.version):
+        return None
     try:
         found = find_connection(launch.home, hello)
     except (Refused, Timeout):

@@ -1,8 +1,8 @@
 """The stdio side of a connection: whole lines to the daemon and back, whatever becomes of the daemon meanwhile.
 
 Two threads: one takes what the client says and passes it on, the other brings the daemon's answers. The client's handshake is
-remembered, so that a daemon that was started anew is told of it. A tool call that was under way when the daemon died is
-answered by an error, for only the client can know whether repeating it is right; what merely asks is asked again.
+remembered, so that a daemon that was started anew is told of it. A tool call that a daemon was given before it died is answered
+by an error, for only the client can know whether repeating it is right; what merely asks, or was never sent, is sent again.
 """
 
 from __future__ import annotations
@@ -19,17 +19,25 @@ from perdure.surfaces.bridge.messages import INVALID_REQUEST, MAX_LINE_BYTES, fa
 from perdure.surfaces.bridge.start import Refused
 
 DRAIN_S = 15.0
+MAX_TRIES = 3
+"""A daemon that dies of a request is not fed it for ever."""
 REPLAY_ID = "perdure-handshake-again"
 _REPLAY_KEY = f'"{REPLAY_ID}"'
 RESTARTED = "perdure restarted; the call may or may not have been done: repeat it (a capture that is repeated is stored once)"
 
 
-@dataclass(slots=True)
-class _Open:
-    """A request that the client waits for; `again`: it may be sent once more."""
+@dataclass(slots=True, eq=False)
+class _Line:
+    """What the client said. `key`: it waits for an answer. `repeatable`: asking twice does no more than asking once."""
 
-    line: bytes
-    again: bool
+    text: bytes
+    key: str | None = None
+    repeatable: bool = True
+    sent: bool = False
+    tries: int = 0
+
+    def may_be_sent_again(self) -> bool:
+        return (self.repeatable or not self.sent) and self.tries < MAX_TRIES
 
 
 class Pump:
@@ -50,69 +58,77 @@ class Pump:
         self._write = write
         self._kept = kept
         self._changed = threading.Condition()
+        self._sending = threading.Lock()  # taken before `_changed` by whoever takes both
         self._connection = connection
-        self._waiting: list[bytes] = []
-        self._open: dict[str, _Open] = {}
-        self._initialize: bytes | None = None
-        self._initialized: bytes | None = None
+        self._waiting: list[_Line] = []
+        self._open: dict[str, _Line] = {}
+        self._initialize: _Line | None = None
+        self._initialized: _Line | None = None
         self._wanted = True
         self._greeted = False
         threading.Thread(target=self._run, name="daemon-to-client", daemon=True).start()
 
-    def take(self, line: bytes) -> None:
+    def take(self, text: bytes) -> None:
         """One line of the client."""
-        if not line.strip():
+        if not text.strip():
             return
-        line = line if line.endswith(b"\n") else line + b"\n"
-        message = parse(line)
+        message = parse(text)
         key, method = request_key(message), message.get("method")
-        if len(line) > MAX_LINE_BYTES:
-            text = f"too_large: a message may have {MAX_LINE_BYTES // 2**20} MiB; this one was not passed on."
-            self._write(failure(key or "null", text, reason="too_large", code=INVALID_REQUEST))
+        if len(text) > MAX_LINE_BYTES:
+            why = f"too_large: a message may have {MAX_LINE_BYTES // 2**20} MiB; this one was not passed on."
+            self._write(failure(key or "null", why, reason="too_large", code=INVALID_REQUEST))
             return
+        line = _Line(text if text.endswith(b"\n") else text + b"\n", key if method else None, method != "tools/call")
         answer = self._kept.answer(message) if self._kept else None
-        with self._changed:
-            if method == "initialize":
-                self._initialize = line
-            elif method == "notifications/initialized":
-                self._initialized = line
-            elif method == "notifications/cancelled":
-                self._cancel(request_key({"id": (message.get("params") or {}).get("requestId")}))
-            connection = self._connection
-            if connection is None and answer:
-                self._write(answer)
-                return
-            if method is not None and key:
-                self._open[key] = _Open(line, again=method != "tools/call")
-            if connection is None:
-                self._wait(line, part_of_handshake=line in (self._initialize, self._initialized))
-        if connection is not None:
-            self._send(connection, [line])
+        with self._sending:
+            with self._changed:
+                if method == "initialize":
+                    self._initialize = line
+                elif method == "notifications/initialized":
+                    self._initialized = line
+                elif method == "notifications/cancelled":
+                    self._cancel(request_key({"id": (message.get("params") or {}).get("requestId")}))
+                connection = self._connection
+                if connection is None:
+                    self._answer_or_wait(line, answer)
+                elif line.key:
+                    self._open[line.key] = line
+            if connection is not None:
+                self._send(connection, [line])
 
     def finish(self, timeout_s: float = DRAIN_S) -> None:
         """The client says no more: wait, for that long at most, until everything it asked is answered."""
         with self._changed:
             self._changed.wait_for(lambda: not self._open and not self._waiting, timeout_s)
 
-    def _wait(self, line: bytes, *, part_of_handshake: bool) -> None:
-        """Keep the line for the next connection, which opens with the handshake anyway."""
-        if self._greeted or not part_of_handshake:
+    def _answer_or_wait(self, line: _Line, answer: bytes | None) -> None:
+        """No daemon yet: what is known is said, the rest waits for the next connection, which opens with the handshake anyway."""
+        if answer:
+            self._write(answer)
+            return
+        if line.key:
+            self._open[line.key] = line
+        if self._greeted or line not in (self._initialize, self._initialized):
             self._waiting.append(line)
         self._wanted = True
         self._changed.notify_all()
 
-    def _send(self, connection: socket.socket, lines: list[bytes]) -> None:
-        """Never under the lock: the daemon may have to be rid of its answers before it takes more."""
+    def _send(self, connection: socket.socket, lines: list[_Line]) -> None:
+        """Never under the lock: the daemon may have to be rid of its answers before it takes more.
+
+        A line whose sending failed has not reached the daemon whole, so it was not obeyed.
+        """
         try:
             for line in lines:
-                connection.sendall(line)
+                connection.sendall(line.text)
+                line.sent = True
         except OSError:
             self._shut(connection)  # the other thread notices, and settles what is open
 
     def _cancel(self, key: str | None) -> None:
         """A request that was taken back gets no answer any more."""
-        if key and (request := self._open.pop(key, None)) and request.line in self._waiting:
-            self._waiting.remove(request.line)
+        if key and (line := self._open.pop(key, None)) in self._waiting and line is not None:
+            self._waiting.remove(line)
 
     def _run(self) -> None:
         while True:
@@ -121,7 +137,7 @@ class Pump:
             connection = self._connection or self._reconnect()
             if connection is not None:
                 self._bring(connection)
-                self._settle()
+                self._settle(connection)
 
     def _reconnect(self) -> socket.socket | None:
         """A new connection that knows the client's handshake and has what waited; None when there can be none."""
@@ -144,11 +160,11 @@ class Pump:
                     self._connection, self._greeted = connection, False
                     return connection
 
-    def _handshake(self) -> list[bytes]:
+    def _handshake(self) -> list[_Line]:
         if self._initialize is None:
             return []
-        asked = request_key(parse(self._initialize)) in self._open
-        again = self._initialize if asked else with_id(self._initialize, REPLAY_ID)
+        asked = self._initialize.key in self._open
+        again = self._initialize if asked else _Line(with_id(self._initialize.text, REPLAY_ID))
         return [again] if self._initialized is None else [again, self._initialized]
 
     def _refuse(self, code: str, text: str) -> None:
@@ -181,26 +197,22 @@ class Pump:
                 self._open.pop(key, None)
                 self._changed.notify_all()
 
-    def _settle(self) -> None:
-        """The daemon is gone: calls get an error, questions are asked again, once."""
-        with self._changed:
-            self._shut(self._connection)
+    def _settle(self, connection: socket.socket) -> None:
+        """The daemon is gone: what may be sent again waits for the next one, the rest is answered by an error."""
+        self._shut(connection)
+        with self._sending, self._changed:
             self._connection = None
-            for key, request in list(self._open.items()):
-                if request.again:
-                    request.again = False
-                    if request.line != self._initialize:
-                        self._waiting.append(request.line)
-                else:
-                    self._write(failure(key, RESTARTED, reason="restarted"))
-                    del self._open[key]
+            for line in [line for line in self._open.values() if not line.may_be_sent_again()]:
+                self._write(failure(str(line.key), RESTARTED, reason="restarted"))
+                del self._open[str(line.key)]
+            for line in self._open.values():
+                line.tries, line.sent = line.tries + 1, False
+            self._waiting = [line for line in self._open.values() if line is not self._initialize]
             self._wanted = bool(self._open)
             self._changed.notify_all()
 
     @staticmethod
-    def _shut(connection: socket.socket | None) -> None:
-        if connection is None:
-            return
+    def _shut(connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
         connection.close()

@@ -21,6 +21,7 @@ START_TIMEOUT_S = 60.0
 HELLO_TIMEOUT_S = 15.0
 _PAUSE_S = 0.02
 _MAX_REASON = 600
+_left_behind: list[int] = []
 
 
 def ensure_daemon(launch: Launch, environ: Mapping[str, str], *, timeout_s: float = START_TIMEOUT_S) -> DaemonState:
@@ -45,12 +46,12 @@ def open_connection(
     try:
         while True:
             state = read_state(home)
-            found = find_connection(home, hello) if state is None or not _is_older(state.version) else None
+            found = find_connection(home, hello) if state is None or not is_older(state.version) else None
             if found is not None:
                 return found
             if child is not None and child.poll():
                 raise Internal(f"perdure did not start: {_last_words(home)}")
-            waits = state is not None and _is_older(state.version) and _asked_to_stop(state)
+            waits = state is not None and is_older(state.version) and _asked_to_stop(state)
             if not waits and (child is None or child.poll() == 0) and lock.take():
                 child = _start(launch, environ)
             if time.monotonic() > deadline:
@@ -58,6 +59,9 @@ def open_connection(
             time.sleep(_PAUSE_S)
     finally:
         lock.release()
+        if child is not None and child.poll() is None:
+            child.returncode = 0  # it is meant to outlive us: no warning that it does
+            _left_behind.append(child.pid)
 
 
 class Refused(Exception):
@@ -132,7 +136,8 @@ def _first_line(connection: socket.socket) -> bytes:
     return bytes(line)
 
 
-def _is_older(version: str) -> bool:
+def is_older(version: str) -> bool:
+    """Whether a daemon of that version must make way for one of this process's."""
     return _release(version) < _release(VERSION)
 
 
@@ -160,6 +165,7 @@ def _start(launch: Launch, environ: Mapping[str, str]) -> Any:
     command = [sys.executable, "-P", "-m", "perdure", "serve", "--detached", "--home", str(launch.home.folder)]
     command += ["--port", str(launch.port)] if launch.port is not None else []
     command += ["--host", launch.host] if launch.host is not None else []
+    _reap()
     words = os.open(_start_log(launch.home), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         child = subprocess.Popen(
@@ -174,6 +180,17 @@ def _start(launch: Launch, environ: Mapping[str, str]) -> Any:
     finally:
         os.close(words)
     return child
+
+
+def _reap() -> None:
+    """Daemons that this process started and that have ended since leave no zombies."""
+    for pid in tuple(_left_behind) if hasattr(os, "WNOHANG") else ():
+        try:
+            ended = os.waitpid(pid, os.WNOHANG)[0]
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _left_behind.remove(pid)
 
 
 def _start_log(home: Home) -> str:
