@@ -10,7 +10,8 @@ from typing import Any
 from perdure.errors import InvalidInput
 
 FENCE = "---"
-MAX_PART_CHARS = 80
+MAX_PART_BYTES = 80
+"""Three of them fit into a file name on every system."""
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -75,5 +76,6 @@ def _json(value: Any) -> str:
 
 def _part(raw: Any, fallback: str) -> str:
     """One path part of letters, digits, `-`, `_` and inner dots, that no system reads as a device or a way upwards."""
-    part = re.sub(r"[^\w.-]+", "-", str(raw or ""))[:MAX_PART_CHARS].strip(".-") or fallback
+    plain = re.sub(r"[^\w.-]+", "-", str(raw or "")).encode()[:MAX_PART_BYTES].decode(errors="ignore")
+    part = plain.strip(".-") or fallback
     return f"_{part}" if _RESERVED.fullmatch(part) else part

@@ -47,11 +47,12 @@ def serve(invocation: Invocation, port: int | None, host: str | None, background
 
 
 @command("mcp", "perdure mcp", "perdure --home /srv/memory mcp", context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--family NAME] [--project DIR]")
 def mcp(invocation: Invocation, arguments: tuple[str, ...]) -> int:
     """Speak MCP on stdin and stdout, for the client that starts it.
 
-    A thin bridge to the daemon, which it starts where none runs. `cortexa-mcp` is the same.
+    A thin bridge to the daemon, which it starts where none runs. `cortexa-mcp` is the same. --family: which tools, cortexa
+    (the default) or all. --project: the folder that the client works in.
     """
     home = () if invocation.home is None else ("--home", str(invocation.home))
     return invocation.context.bridge([*home, *arguments])
