@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -12,7 +13,9 @@ from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
 from perdure.app import App
+from perdure.bootstrap.build import build_app
 from perdure.domain.access import Caller, TokenKind
+from perdure.domain.launch import Home, Launch
 from perdure.domain.records import AuditEntry
 from perdure.domain.vault import SlotKind
 from perdure.surfaces.mcp.cortexa.door import CORTEXA
@@ -118,11 +121,27 @@ def test_a_locked_vault_answers_health_and_nothing_else(connect: Converse) -> No
         for name, arguments in REASONABLE.items():
             if name != "cortexa_health":
                 assert (await fail(client, name, **arguments))["code"] == "vault_locked", name
+        assert (await fail(client, "cortexa_search", limit="bad"))["code"] == "vault_locked", (
+            "the lock comes before the arguments"
+        )
         health = await call(client, "cortexa_health")
         assert health.structured_content["vault"] == "locked"
         assert "Vault: locked." in texts(health)[0]
 
     connect(body)
+
+
+def test_without_a_vault_every_call_says_so_and_makes_none(tmp_home: Path) -> None:
+    async def body() -> None:
+        home = Home(tmp_home / "home")
+        app = build_app(Launch(home=home))
+        gate = Gate(app, (CORTEXA,))
+        reply = await gate.call("cortexa", app.access.local_owner(), "cortexa_search", {"query": "x"})
+        assert reply.structured is not None
+        assert reply.structured["error"]["code"] == "vault_missing"
+        assert not home.vault_file.exists()
+
+    asyncio.run(body())
 
 
 def test_every_tool_is_called_in_the_test_of_the_locked_vault() -> None:

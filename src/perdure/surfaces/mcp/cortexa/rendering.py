@@ -11,7 +11,6 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Any
 
 from perdure.domain.instants import Period, Precision, rfc3339
@@ -117,7 +116,7 @@ def day(period: Period) -> str:
     """The UTC date, or the month where no more was said (FAULTS TZ1)."""
     if period.precision is Precision.MONTH:
         return period.text()
-    return period.start.astimezone(UTC).strftime("%Y-%m-%d")
+    return period.start.strftime("%Y-%m-%d")
 
 
 def as_json(value: object) -> str:
