@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+import apsw
 
 from perdure.domain.documents import Document
 from perdure.domain.instants import instant_period
@@ -136,6 +139,29 @@ def project(session: Session, name: str, **values: Any) -> Project:
 def found(session: Session, text: str, where: Filter = EVERYTHING) -> list[str]:
     """The ids that a search for these terms answers, best first."""
     return [candidate.memory_id for candidate in session.documents.search(text.split(), where, 100)]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def again(engine: Engine, key: bytes = KEY) -> SqliteEngine:
+    """Another engine over the same file, opened."""
+    other = SqliteEngine(engine.path)
+    other.open(key)
+    return other
+
+
+def count(engine: Engine) -> int:
+    return read(engine, lambda s: s.memories.count(EVERYTHING))
+
+
+def fail(*_: object, **__: object) -> None:
+    raise apsw.CantOpenError("no")
 
 
 def _add_spaces(session: Session) -> None:

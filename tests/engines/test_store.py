@@ -22,11 +22,7 @@ from perdure.engines.sqlite.engine import SqliteEngine
 from perdure.errors import Busy, Conflict, DiskFull, DiskReadOnly, Internal, PerdureError, VaultDamaged, VaultLocked
 from perdure.ports.store import Session
 from tests.conftest import WaitUntil
-from tests.engines.stores import EVERYTHING, KEY, MINE, NOON, Engine, found, read, remember, run, write
-
-
-def _count(engine: Engine) -> int:
-    return read(engine, lambda s: s.memories.count(EVERYTHING))
+from tests.engines.stores import EVERYTHING, KEY, MINE, NOON, Engine, count, found, read, remember, run, write
 
 
 def _sqlite(engine: Engine) -> SqliteEngine:
@@ -95,7 +91,7 @@ def test_a_row_that_is_there_already_is_a_conflict_for_its_caller_alone(engine: 
     outcomes = run(both())
     assert isinstance(outcomes[0], Conflict)
     assert isinstance(outcomes[1], Memory)
-    assert _count(engine) == 2
+    assert count(engine) == 2
 
 
 def test_dl6_many_loops_and_threads_write_at_once_and_all_is_there(engine: Engine) -> None:
@@ -119,7 +115,7 @@ def test_a_caller_that_stops_waiting_breaks_nothing(engine: Engine) -> None:
         await engine.write(lambda s: remember(s, "after"))
 
     run(scenario())
-    assert 5 <= _count(engine) <= 9
+    assert 5 <= count(engine) <= 9
 
 
 def test_deferred_work_goes_with_the_next_commit(engine: Engine) -> None:
@@ -186,7 +182,7 @@ def test_a_read_sees_one_snapshot(engine: Engine) -> None:
         write(engine, lambda s: remember(s, "word"))
         written.set()
         assert reading.result(10) == (0, 0)
-    assert _count(engine) == 1
+    assert count(engine) == 1
 
 
 def test_a_reader_cannot_write_nor_give_instants(engine: Engine) -> None:
@@ -236,7 +232,7 @@ def test_dl7_two_processes_on_one_file_lose_no_write(engine: Engine) -> None:
             memories = [memory for own in both for memory in own.result(30)]
     finally:
         other.close()
-    assert _count(engine) == 40
+    assert count(engine) == 40
     assert len({m.number for m in memories}) == len({m.recorded_at for m in memories}) == 40
     assert read(engine, lambda s: s.documents.check()) == []
 
@@ -253,7 +249,7 @@ def test_lk5_a_write_waits_for_another_processes_lock(engine: Engine) -> None:
     lock = _lock(engine.path)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(write, engine, lambda s: remember(s, "word"))
-        assert _count(engine) == 0
+        assert count(engine) == 0
         lock.execute("COMMIT")
         lock.close()
         assert waiting.result(10).content == "word"
@@ -274,7 +270,7 @@ def test_lk5_a_lock_that_stays_is_told_as_busy_and_the_engine_lives(tmp_path: Pa
 
 def test_lk1_readers_are_not_stopped_by_a_writer(engine: Engine) -> None:
     lock = _lock(engine.path)
-    assert _count(engine) == 0
+    assert count(engine) == 0
     lock.close()
 
 
@@ -308,9 +304,9 @@ def test_a_commit_that_fails_is_told_to_everyone_in_it_and_the_next_one_works(
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_connection.SqliteConnection, "execute", failing)
         assert {type(outcome) for outcome in run(several())} == {ours}
-    assert _count(engine) == 0
+    assert count(engine) == 0
     write(engine, lambda s: remember(s, "word"))
-    assert _count(engine) == 1
+    assert count(engine) == 1
 
 
 def test_a_full_disk_refuses_the_write_keeps_all_before_and_works_again_with_space(
