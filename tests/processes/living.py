@@ -125,7 +125,7 @@ class Household:
     def __init__(self, folder: Path, wait_until: Callable[..., None]) -> None:
         self.folder = folder
         self.home = Home(folder)
-        self._wait_until = wait_until
+        self.wait_until = wait_until
         self._bridges: list[Bridge] = []
         self._servers: list[subprocess.Popen[bytes]] = []
         self._pids: set[int] = set()
@@ -153,7 +153,7 @@ class Household:
 
     def daemon(self) -> DaemonState:
         """What the daemon tells of itself, once it does."""
-        self._wait_until(lambda: read_state(self.home) is not None, timeout_s=ANSWER_S)
+        self.wait_until(lambda: read_state(self.home) is not None, timeout_s=ANSWER_S)
         state = read_state(self.home)
         assert state is not None
         self._pids.add(state.pid)
@@ -163,7 +163,7 @@ class Household:
         """End it by a signal, and wait until it is gone."""
         state = self.daemon()
         os.kill(state.pid, number)
-        self._wait_until(lambda: not lives(state.pid), timeout_s=ANSWER_S)
+        self.wait_until(lambda: not lives(state.pid), timeout_s=ANSWER_S)
         return state
 
     def rest(self, method: str, path: str, body: Message | None = None) -> Message:
@@ -195,7 +195,7 @@ class Household:
         for server in self._servers:
             server.kill()
             server.communicate()
-        self._wait_until(lambda: not any(lives(pid) for pid in pids), timeout_s=ANSWER_S)
+        self.wait_until(lambda: not any(lives(pid) for pid in pids), timeout_s=ANSWER_S)
 
 
 def lives(pid: int) -> bool:

@@ -181,7 +181,7 @@ def test_a_bridge_with_a_token_is_that_tokens_caller_and_a_wrong_one_is_refused(
 
 
 def test_a_home_with_a_long_path_is_served_over_a_socket_elsewhere(household: Household, tmp_path: Path) -> None:
-    house = Household(tmp_path / ("long" * 30), household._wait_until)
+    house = Household(tmp_path / ("long" * 30), household.wait_until)
     try:
         assert house.client().capture("far down")
         folder = Path(house.daemon().socket).parent
