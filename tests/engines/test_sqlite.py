@@ -71,6 +71,13 @@ def test_a_vault_that_could_not_be_made_leaves_no_file(tmp_path: Path, monkeypat
     assert files(tmp_path) == set()
 
 
+def test_a_vault_that_was_made_but_could_not_be_opened_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perdure.engines.sqlite.engine.open_reader", fail)
+    with pytest.raises(DiskReadOnly):
+        SqliteEngine(tmp_path / "vault.db").create(KEY)
+    assert files(tmp_path) == set()
+
+
 def test_dl14_a_missing_vault_is_said_to_be_missing_and_not_made(tmp_path: Path) -> None:
     engine = SqliteEngine(tmp_path / "home" / "vault.db")
     with pytest.raises(VaultMissing):

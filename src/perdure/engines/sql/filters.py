@@ -35,14 +35,14 @@ class Conditions:
         return " AND ".join(self.parts) or "1 = 1"
 
 
-def conditions(where: Filter, space_id: str, dialect: Dialect) -> Conditions:
+def conditions(where: Filter, space_id: str, *, dialect: Dialect) -> Conditions:
     """The filter's conditions in one of its spaces."""
     result = Conditions()
     result.add("m.space_id = ?", space_id)
     if not where.archived:
         result.add(LIVE)
     _columns(result, where)
-    _labels(result, where, dialect)
+    _labels(result, where, dialect=dialect)
     _times(result, where)
     return result
 
@@ -64,7 +64,7 @@ def _columns(result: Conditions, where: Filter) -> None:
         result.add("m.derived = ?", int(where.derived))
 
 
-def _labels(result: Conditions, where: Filter, dialect: Dialect) -> None:
+def _labels(result: Conditions, where: Filter, *, dialect: Dialect) -> None:
     for tag in where.tags:
         result.add(dialect.has_tag, tag)
     if where.files:

@@ -145,7 +145,7 @@ class SqlMemories:
         order = "ASC" if oldest_first else "DESC"
         rows: list[tuple[Any, ...]] = []
         for space_id in where.spaces:
-            clause = conditions(where, space_id, self._dialect)
+            clause = conditions(where, space_id, dialect=self._dialect)
             if after is not None:
                 clause.add("m.recorded_at > ?" if oldest_first else "m.recorded_at < ?", micros(after))
             rows += self._page(clause, order, limit=limit + offset)
@@ -166,4 +166,4 @@ class SqlMemories:
         )
 
     def _each(self, where: Filter) -> Iterator[Conditions]:
-        return (conditions(where, space_id, self._dialect) for space_id in where.spaces)
+        return (conditions(where, space_id, dialect=self._dialect) for space_id in where.spaces)

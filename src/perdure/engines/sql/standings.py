@@ -45,7 +45,7 @@ class SqlStandings:
     def beside(self, where: Filter, memory_ids: Sequence[str], reach: int) -> dict[str, list[tuple[str, int]]]:
         found: dict[str, list[tuple[str, int]]] = {}
         for space_id in where.spaces:
-            clause = conditions(where, space_id, self._dialect)
+            clause = conditions(where, space_id, dialect=self._dialect)
             sides = [("<", "DESC", step) for step in range(reach)] + [(">", "ASC", step) for step in range(reach)]
             columns = ", ".join(
                 _BESIDE.format(side=side, order=order, offset=step, conditions=clause.sql) for side, order, step in sides

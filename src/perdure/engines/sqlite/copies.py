@@ -76,6 +76,12 @@ def export_sqlcipher(source: SqliteConnection, target: Path, *, passphrase: str)
     source.execute("VACUUM INTO ?", (uri,))
 
 
+def remove_file(path: Path) -> None:
+    """A database's file and what SQLite keeps beside it, gone; for one that was just made and is of no use."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
 def replace_file(path: Path, source: Path) -> None:
     """`source` copied to the place of `path`; what was there is kept as `<name>.replaced`, with its log if it has one."""
     kept = path.with_name(f"{path.name}.replaced")

@@ -161,7 +161,7 @@ class SqliteDocuments:
         match = f"{_TEXT_COLUMNS} : ({' OR '.join(map(_quoted, kept))})"
         scope = "".join(f" AND scope : ({' OR '.join(map(_quoted, group))})" for group in groups)
         scope += f" NOT scope : {_quoted(_DERIVED)}" if where.derived is False else ""
-        clause = conditions(_unscoped(where), space_id, self._dialect)
+        clause = conditions(_unscoped(where), space_id, dialect=self._dialect)
         span = (f"({match}{scope})", low, _last(low))
         rows = self._connection.execute(*_statement(span, where, clause=clause, limit=limit))
         hits = [(Candidate(memory_id=row[0], space_id=row[1], score=row[2]), int(row[3])) for row in rows]

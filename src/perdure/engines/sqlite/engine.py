@@ -110,7 +110,7 @@ class SqliteEngine:
         return self.path.exists()
 
     def create(self, key: bytes) -> None:
-        """As the port says. The file appears complete, so that a crash leaves none or one that opens."""
+        """As the port says. The file appears complete, so that a crash leaves none or one that opens; a failure leaves none."""
         with self._changing, named_failures():
             with copies.new_file(self.path) as partial:
                 profile = replace(self._profile, path=partial)
@@ -121,7 +121,11 @@ class SqliteEngine:
                 finally:
                     connection.close()
                 assert_file(profile)
-            self.open(key)
+            try:
+                self.open(key)
+            except BaseException:
+                copies.remove_file(self.path)
+                raise
 
     def open(self, key: bytes) -> None:
         """As the port says. Raises Conflict when it is open already, and for a vault of a newer perdure."""

@@ -51,12 +51,12 @@ class Readers:
     def _run(self, connection: SqliteConnection, session: Session) -> None:
         while (item := self._queue.get()) is not None:
             if not item.is_abandoned:
-                _read(connection, session, item)
+                _read(connection, session=session, item=item)
                 answer((item,))
         connection.close()
 
 
-def _read(connection: SqliteConnection, session: Session, item: Request) -> None:
+def _read(connection: SqliteConnection, *, session: Session, item: Request) -> None:
     try:
         connection.execute("BEGIN")
         item.outcome = item.work(session)
