@@ -88,7 +88,9 @@ class LocalServer:
             if connection is not None:
                 self._connections[task] = connection
                 await connection.run()
-        except (OSError, ValueError, TimeoutError) as error:
+        except asyncio.CancelledError:
+            pass  # by `close`; the stream server of Python 3.11 takes a cancelled task for a bug
+        except (OSError, ValueError) as error:
             logger.info("a local connection ended: %s", type(error).__name__)
         finally:
             del self._connections[task]
