@@ -147,7 +147,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 def _start_lock(home: Home) -> FileLock:
     try:
-        for folder in (home.run_folder, home.log_folder):
+        for folder in (home.folder, home.run_folder, home.log_folder):  # parents would get no mode of their own
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return FileLock(home.run_folder / "start.lock")
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import importlib.metadata
 import os
@@ -41,6 +40,8 @@ class Finding:
 
 
 def examine(invocation: Invocation) -> list[Finding]:
+    import asyncio  # noqa: PLC0415 - costs 20 ms, which every other command would pay too
+
     launch = invocation.launch
     state = running(launch)
     status = asyncio.run(invocation.context.build_app(launch).vault.status())
@@ -76,7 +77,7 @@ def _permissions(launch: Launch) -> list[Finding]:
             part="Home",
             state=FAULT,
             what=f"{path} can be read by others",
-            mend=f"chmod {'700' if path.is_dir() else '600'} {path}",
+            mend=f"chmod go= {path}",
         )
         for path in private
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077

@@ -39,7 +39,8 @@ vault.vault.adopt("Keys", keys.key)
 def run(argv: Sequence[str], context: CliContext) -> int:
     """Run one command line; answers the exit code (see failure.py)."""
     make_safe()
-    invocation = Invocation(context, as_json="--json" in argv)
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    invocation = Invocation(context, as_json="--json" in options)  # said before parsing, for errors in parsing too
     try:
         result = root.main(args=list(argv), prog_name="perdure", obj=invocation, standalone_mode=False)
         return result if isinstance(result, int) else OK
