@@ -1,4 +1,4 @@
-"""Which perdure this is: the one place that says so (the build reads it; asking the installed metadata costs the bridge 20 ms)."""
+"""Which perdure this is, said in one place: the build reads it here, for the installed metadata costs the bridge 20 ms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The MCP doors: `/mcp` and one below it for each family, over the SDK's Streamable HTTP in every era.
 
-Answers are plain JSON in era 2026-07-28 and SSE in the handshake ones: that is what the SDK does without `json_response`, and
-only SSE can carry a question back to an older client. The old two-endpoint transport (HTTP+SSE) is not served.
+Answers are plain JSON in every era. In the newest one that is what the SDK does without `json_response`, which keeps SSE for
+answers that notify or take long. In the handshake eras it must be told: over SSE the official client reads no event of more than
+1 MiB, so that a long memory would be stored and never come back. The old two-endpoint transport (HTTP+SSE) is not served.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -36,15 +38,13 @@ class Doors:
     """Routes over one session manager for each door; `run` holds their sessions' tasks, once."""
 
     def __init__(self, gate: Gate) -> None:
-        self._managers = {
-            door: StreamableHTTPSessionManager(build_server(gate, door), max_request_body_size=MAX_BODY_MIB * MIB)
-            for door in gate.doors
-        }
+        self._newest = {door: _manager(gate, door, json_response=False) for door in gate.doors}
+        self._handshake = {door: _manager(gate, door, json_response=True) for door in gate.doors}
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for manager in self._managers.values():
+            for manager in (*self._newest.values(), *self._handshake.values()):
                 await stack.enter_async_context(manager.run())
             yield
 
@@ -55,17 +55,25 @@ class Doors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller = scope["state"]["caller"]
-        door = scope["path_params"].get("door") or door_of(caller, self._managers)
-        manager = self._managers.get(door)
+        request = Request(scope, receive)
+        version = request.headers.get("mcp-protocol-version")
+        managers = self._handshake if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else self._newest
+        door = scope["path_params"].get("door") or door_of(caller, managers)
+        manager = managers.get(door)
         if manager is None:
-            raise NotFound(f"There is no such door; there are /mcp and /mcp/ with {', '.join(self._managers)}.")
+            raise NotFound(f"There is no such door; there are /mcp and /mcp/ with {', '.join(managers)}.")
         if scope["method"] == "POST":
-            body = await Request(scope, receive).body()
+            body = await request.body()
             parse_json(body)  # stricter than the SDK's newest era, which lets half surrogate pairs through (FAULTS FT11)
             receive = _replayed(body, receive)
         # The SDK answers 404 to a session's id from anyone but the user that opened it.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.token_id, scopes=[]))
         await manager.handle_request({**scope, "user": user}, receive, send)
+
+
+def _manager(gate: Gate, door: str, *, json_response: bool) -> StreamableHTTPSessionManager:
+    server = build_server(gate, door)
+    return StreamableHTTPSessionManager(server, json_response=json_response, max_request_body_size=MAX_BODY_MIB * MIB)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
