@@ -20,6 +20,9 @@ from perdure.surfaces.bridge.state import read_state
 if sys.platform == "win32":
     import msvcrt
 
+_GLANCE_S = 1.0
+"""So long may a running daemon keep the client from the kept answers."""
+
 
 def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Mapping[str, str]) -> int:
     """Until standard input ends; answers the exit code. `environ` is what a daemon that must be started is given."""
@@ -46,7 +49,7 @@ def _running(launch: Launch, hello: Mapping[str, object]) -> socket.socket | Non
     if state is None or is_older(state.version):
         return None
     try:
-        found = find_connection(launch.home, hello)
+        found = find_connection(launch.home, hello, timeout_s=_GLANCE_S)
     except (Refused, Timeout):
         return None  # the pump tries again, and tells the client why not
     return found[0] if found else None

@@ -73,13 +73,15 @@ class Refused(Exception):
         super().__init__(message)
 
 
-def find_connection(home: Home, hello: Mapping[str, object]) -> tuple[socket.socket, DaemonState] | None:
+def find_connection(
+    home: Home, hello: Mapping[str, object], *, timeout_s: float = HELLO_TIMEOUT_S
+) -> tuple[socket.socket, DaemonState] | None:
     """A connection to the daemon that runs; None when none does. Raises Refused, and Timeout for one that does not answer."""
     state = read_state(home)
     if state is None:
         return None
     try:
-        connection = _connect(state, hello)
+        connection = _connect(state, hello, timeout_s)
     except TimeoutError:
         raise Timeout(f"perdure (process {state.pid}) does not answer; end it, and the next call starts it anew.") from None
     except (OSError, ValueError):
@@ -94,7 +96,7 @@ def find_connection(home: Home, hello: Mapping[str, object]) -> tuple[socket.soc
 def _asked_to_stop(state: DaemonState) -> bool:
     """An older daemon is asked to make way; False once it is gone."""
     try:
-        _connect(state, {"stop": True}).close()
+        _connect(state, {"stop": True}, HELLO_TIMEOUT_S).close()
     except Refused:
         return True
     except (OSError, ValueError):
@@ -102,7 +104,7 @@ def _asked_to_stop(state: DaemonState) -> bool:
     return True
 
 
-def _connect(state: DaemonState, hello: Mapping[str, object]) -> socket.socket:
+def _connect(state: DaemonState, hello: Mapping[str, object], timeout_s: float) -> socket.socket:
     if state.nonce is None:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         address: Any = state.socket
@@ -111,7 +113,7 @@ def _connect(state: DaemonState, hello: Mapping[str, object]) -> socket.socket:
         host, _, port = state.socket.rpartition(":")
         address = (host, int(port))
     try:
-        connection.settimeout(HELLO_TIMEOUT_S)
+        connection.settimeout(timeout_s)
         connection.connect(address)
         words = {"perdure": 1, "version": VERSION, "nonce": state.nonce, **hello}
         connection.sendall(json.dumps(words).encode() + b"\n")

@@ -24,7 +24,9 @@ class QuietFormatter(logging.Formatter):
         ours = record.name.split(".")[0] == OURS
         quiet = logging.makeLogRecord({**record.__dict__, "exc_info": None, "exc_text": None, "stack_info": None})
         if not ours:
-            quiet.msg, quiet.args = (record.msg if isinstance(record.msg, str) and record.args else "(message left out)"), ()
+            # Without arguments the message may be a sentence with a value in it already; the web server's never are.
+            plain = record.args or record.name == "uvicorn.error"
+            quiet.msg, quiet.args = (str(record.msg).rstrip() if plain else "(message left out)"), ()
         line = super().format(quiet)
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if error is None:
