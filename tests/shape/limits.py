@@ -96,7 +96,7 @@ def positional_parameters(files: Iterable[SourceFile]) -> list[str]:
         file.at(f.lineno, f"{f.name}: at most {MAX_POSITIONAL} of {', '.join(names)} may be positional")
         for file in _below_surfaces(files)
         for f in file.functions
-        if len(names := _positional(file, f)) > MAX_POSITIONAL + (names[0] == "session")
+        if len(names := _positional(file, f)) > MAX_POSITIONAL + (names[:1] == ["session"])
         and not f.name.startswith("__")
         and not (f in file.methods and (f.name, *names) in ports)
     ]
