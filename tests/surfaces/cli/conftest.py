@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ class Ran:
         return told
 
 
-class _Stream(io.TextIOWrapper):
+class Stream(io.TextIOWrapper):
     def __init__(self, content: bytes = b"", *, encoding: str = "utf-8", terminal: bool = False) -> None:
         super().__init__(io.BytesIO(content), encoding=encoding, newline="\n")
         self._terminal = terminal
@@ -81,8 +81,8 @@ class Shell:
     def __call__(
         self, *argv: str, stdin: bytes = b"", terminal: bool = False, encoding: str = "utf-8", stdin_terminal: bool = False
     ) -> Ran:
-        out, err = _Stream(encoding=encoding, terminal=terminal), _Stream(encoding=encoding)
-        given = _Stream(stdin, terminal=stdin_terminal)
+        out, err = Stream(encoding=encoding, terminal=terminal), Stream(encoding=encoding)
+        given = Stream(stdin, terminal=stdin_terminal)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "stdin", given)
             code = run(argv, self._context())
@@ -176,7 +176,3 @@ def serving(home: Path) -> Iterator[DaemonState]:
         servers[0].should_exit = True
         thread.join(timeout=30)
         listener.close()
-
-
-def lines(ran: Ran) -> Sequence[str]:
-    return ran.text.splitlines()

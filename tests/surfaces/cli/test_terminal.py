@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import click
 import pytest
 
 from perdure.domain.version import VERSION
-from perdure.surfaces.cli import memories
+from perdure.surfaces.cli import memories, terminal
 from perdure.surfaces.cli.failure import EXIT_CODES
 from perdure.surfaces.cli.main import root
 from perdure.surfaces.cli.reference import commands
-from tests.surfaces.cli.conftest import Shell
+from tests.conftest import WaitUntil
+from tests.surfaces.cli.conftest import Shell, Stream
 
 COMMANDS = dict(commands(root))
 
@@ -34,8 +36,8 @@ def test_en3_every_help_is_written_on_every_terminal(lone_shell: Shell, name: st
 def test_en3_a_result_that_the_terminal_cannot_show_is_written_out(shell: Shell, encoding: str) -> None:
     memory_id = shell.capture("\U0001f525 Müşteri notları", "--project", "漢")
     for command in (("recent",), ("search", "notları"), ("projects",), ("show", memory_id), ("versions", memory_id)):
-        for terminal in (True, False):
-            assert shell(*command, encoding=encoding, terminal=terminal).code == 0
+        for is_terminal in (True, False):
+            assert shell(*command, encoding=encoding, terminal=is_terminal).code == 0
     assert shell("recent", "--json", encoding=encoding).json["items"][0]["content"] == "\U0001f525 Müşteri notları"
     assert b"\\U0001f525" in shell("show", memory_id, encoding="cp1252", terminal=True).out
     assert shell("show", memory_id, encoding="cp1252").out == "\U0001f525 Müşteri notları".encode()
@@ -119,6 +121,26 @@ def test_no_command_has_an_option_of_the_name_of_a_global_one() -> None:
     for name, command in COMMANDS.items():
         own = [option for param in command.params if isinstance(param, click.Option) for option in param.opts]
         assert not {"--home", "--json", "--help"} & set(own), name
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "ascii"])
+def test_progress_is_drawn_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for is_terminal in (True, False):
+        stream = Stream(encoding=encoding, terminal=is_terminal)
+        monkeypatch.setattr(sys, "stderr", stream)
+        with terminal.progress("Importing", 3) as advance:
+            advance(2)
+        assert (b"Importing" in stream.content()) is is_terminal
+
+
+def test_a_spinner_comes_on_a_terminal_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, wait_until: WaitUntil) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(terminal, "SPINNER_AFTER_S", 0.0)
+    stream = Stream(terminal=True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with terminal.waiting("Starting perdure"):
+        wait_until(lambda: b"Starting perdure" in stream.content())
 
 
 def test_json_is_ascii_so_that_it_survives_every_pipe(shell: Shell) -> None:
