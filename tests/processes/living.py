@@ -152,8 +152,8 @@ class Household:
         return server
 
     def daemon(self) -> DaemonState:
-        """What the daemon tells of itself, once it does."""
-        self.wait_until(lambda: read_state(self.home) is not None, timeout_s=ANSWER_S)
+        """What the daemon tells of itself, once it does; what one that was killed left behind does not count."""
+        self.wait_until(lambda: (state := read_state(self.home)) is not None and lives(state.pid), timeout_s=ANSWER_S)
         state = read_state(self.home)
         assert state is not None
         self._pids.add(state.pid)
