@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -64,20 +65,25 @@ class TransferService:
         """Add records to the caller's own space, each by itself; what is there already (by id) is left as it is."""
         added = existing = 0
         refused: list[tuple[int, str]] = []
-        for position, record in enumerate(records):
-            try:
-                if not isinstance(record, dict):
-                    raise InvalidInput("record: must be a JSON object")
-                item = read_record(record, caller.space_id)
-                is_new = await self._import(item)
-            except PerdureError as error:
-                if error.code not in ("invalid_input", "conflict"):
-                    raise
-                refused.append((position, error.message))
-                continue
-            added += is_new
-            existing += not is_new
+        for start in range(0, len(records), PAGE):
+            # Together, in their order: the writer gives each its savepoint and all of them one commit.
+            page = records[start : start + PAGE]
+            outcomes = await asyncio.gather(*(self._try(caller, record) for record in page))
+            added += sum(outcome is True for outcome in outcomes)
+            existing += sum(outcome is False for outcome in outcomes)
+            refused += [(start + n, outcome) for n, outcome in enumerate(outcomes) if isinstance(outcome, str)]
         return ImportReport(added=added, existing=existing, refused=tuple(refused))
+
+    async def _try(self, caller: Caller, record: Any) -> bool | str:
+        """Whether it was added, or why it was refused. Raises what concerns every record (VaultLocked, DiskFull, …)."""
+        try:
+            if not isinstance(record, dict):
+                raise InvalidInput("record: must be a JSON object")
+            return await self._import(read_record(record, caller.space_id))
+        except PerdureError as error:
+            if error.code not in ("invalid_input", "conflict"):
+                raise
+            return error.message
 
     async def _import(self, item: Parcel | Project) -> bool:
         if isinstance(item, Project):
