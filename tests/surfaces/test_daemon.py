@@ -120,6 +120,24 @@ def test_a_vault_that_cannot_be_opened_is_told_to_everyone_and_perdure_serves(
     asyncio.run(scene())
 
 
+def test_a_daemon_whose_home_was_removed_ends(
+    tmp_home: Path, wait_until: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("perdure.surfaces.daemon.serve.LOOK_S", 0.01)
+
+    async def scene() -> None:
+        home = Home(tmp_home)
+        home.run_folder.mkdir()
+        launch = Launch(home=home, port=0)
+        running = asyncio.create_task(serve(launch, build_app(launch), listeners=listen(None, 0)))
+        await asyncio.to_thread(wait_until, home.tools_cache.exists)
+        home.state_file.unlink()
+        async with asyncio.timeout(WAIT_S):
+            await running
+
+    asyncio.run(scene())
+
+
 def test_a_locked_vault_is_opened_with_the_passphrase_it_was_launched_with(tmp_home: Path) -> None:
     async def scene() -> None:
         home = Home(tmp_home)

@@ -37,6 +37,8 @@ from perdure.surfaces.worker.loop import Worker
 FAMILIES = (CORTEXA,)
 DRAIN_S = 5.0
 """So long may what was asked before the end take to be answered."""
+LOOK_S = 5.0
+"""So often is looked whether the home is still there."""
 HANDOVER_S = 10.0
 """So long may the daemon before this one take to close its vault."""
 
@@ -100,6 +102,9 @@ async def serve(launch: Launch, app: App, *, listeners: list[socket.socket], say
             say(announcement(launch, state, app, opening.fault))
         with contextlib.suppress(OSError):  # a bridge then waits for the daemon instead
             await keep_answers(launch.home, gate, app.access.local_owner())
+        while await asyncio.to_thread(launch.home.state_file.exists):  # noqa: ASYNC110 - a file tells nobody that it went
+            await asyncio.sleep(LOOK_S)
+        http.stop()  # the home was removed: nobody can find this daemon, and it would stand in the way of the next
 
     tasks = [asyncio.create_task(open_and_tell()), asyncio.create_task(worker.run())]
     try:
