@@ -216,11 +216,12 @@ def test_a_vault_copied_to_another_home_with_its_key_opens_there(play: Play, tmp
     play(scenario)
 
 
-def test_a_creation_cut_off_between_header_and_vault_goes_on_at_the_next_start(play: Play, tmp_home: Path) -> None:
+@pytest.mark.parametrize("left", [{"vault.key", "token"}, {"vault.key", "token", "header.json"}, set()])
+def test_lk7_a_creation_cut_off_at_any_point_goes_on_at_the_next_start(play: Play, tmp_home: Path, left: set[str]) -> None:
     async def scenario(app: App, me: Caller) -> None:
         await app.vault.close()
-        for left in (tmp_home / "vault").glob("vault.db*"):
-            left.unlink()
+        for path in [path for path in tmp_home.rglob("*") if path.is_file() and path.name not in left]:
+            path.unlink()
         (tmp_home / "vault" / "creating").touch()
         again = reopened(tmp_home)
         assert await again.vault.start() is VaultState.OPEN
@@ -228,6 +229,15 @@ def test_a_creation_cut_off_between_header_and_vault_goes_on_at_the_next_start(p
         await again.vault.close()
 
     play(scenario)
+
+
+def test_a_key_file_without_a_vault_is_never_overwritten(tmp_home: Path) -> None:
+    tmp_home.mkdir(exist_ok=True)
+    (tmp_home / "vault.key").write_bytes(b"of another vault")
+    for _ in range(2):
+        with pytest.raises(Conflict, match="key file"):
+            asyncio.run(reopened(tmp_home).vault.start())
+    assert (tmp_home / "vault.key").read_bytes() == b"of another vault"
 
 
 def test_a_rekey_that_fails_leaves_the_old_key_valid_and_can_be_repeated(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:

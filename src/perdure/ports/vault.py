@@ -61,8 +61,11 @@ class KeyHeader(Protocol):
     @property
     def path(self) -> Path: ...
     def exists(self) -> bool: ...
-    def create(self) -> bytes:
-        """A new header with a key-file slot; answers the new master key. Raises Conflict when one is there."""
+    def create(self, *, resumed: bool = False) -> bytes:
+        """A new header with a key-file slot; answers the new master key. Raises Conflict when one, or a key file, is there.
+
+        `resumed`: a creation was cut off before, so a key file that stands there is put aside instead.
+        """
         ...
 
     def vault_id(self) -> str: ...

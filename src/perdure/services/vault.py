@@ -59,15 +59,19 @@ class VaultService:
 
     def _create_if_new(self) -> bool:
         """The header comes before the vault, for a key that is nowhere kept opens nothing. The mark tells a creation that was
-        cut off between the two, which goes on, from a vault whose file was lost, beside which nothing is made."""
+        cut off, which goes on, from a vault whose file was lost, beside which nothing is made."""
         mark = self._engine.path.with_name(CREATION_MARK)
-        if self._engine.exists() or (self._header.exists() and not mark.exists()):
+        resumed = mark.exists()
+        if self._engine.exists() or (self._header.exists() and not resumed):
             mark.unlink(missing_ok=True)
             return False
         mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         mark.touch(mode=0o600)
-        self._engine.create(self._header.unlock()[0] if self._header.exists() else self._header.create())
-        mark.unlink()
+        try:
+            master = self._header.unlock()[0] if self._header.exists() else self._header.create(resumed=resumed)
+            self._engine.create(master)
+        finally:
+            mark.unlink(missing_ok=True)
         return True
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +30,11 @@ class AutomaticSecrets:
     def __init__(self, key_file: Path, keyring: Keyring | None) -> None:
         self._key_file = key_file
         self._keyring = keyring
+
+    def put_aside(self) -> None:
+        """A key file that belongs to no header here is kept under another name: it may be all that opens some other vault."""
+        with contextlib.suppress(FileNotFoundError):
+            self._key_file.replace(self._key_file.with_name(f"{self._key_file.name}.unused"))
 
     def create(self, kind: SlotKind, name: str) -> bytes:
         """A new secret, stored. Raises Conflict when a key file is there: it may open another vault."""

@@ -72,16 +72,19 @@ class FileKeyHeader:
     def exists(self) -> bool:
         return self._path.exists()
 
-    def create(self) -> bytes:
+    def create(self, *, resumed: bool = False) -> bytes:
         """A new header with a key-file slot and a primary token; answers the new master key (32 bytes).
 
-        Raises Conflict when a header or a key file is there. The header is written last: a crash before leaves no vault.
+        Raises Conflict when a header or a key file is there. The header is written last: a crash before leaves no vault, and
+        `resumed` then puts the key file it left aside.
         """
         for folder in (self._path.parent, self._token_file.parent):
             make_folder(folder)
         with locked(self._lock_path), ExitStack() as undo:
             if self.exists():
                 raise Conflict(f"There is a key header already at {self._path}; nothing was changed.")
+            if resumed:
+                self._automatic.put_aside()
             master = os.urandom(KEY_BYTES)
             vault_id, now = uuid4(), self._now()
             slot, _ = self._new_slot(SlotKind.KEY_FILE, vault_id=vault_id, undo=undo)

@@ -12,7 +12,7 @@ from types import FrameType
 
 from perdure.domain.launch import Launch
 from perdure.errors import Timeout
-from perdure.surfaces.bridge.answers import read_answers
+from perdure.surfaces.bridge.answers import read_answers, repeatable_tools
 from perdure.surfaces.bridge.pump import Pump
 from perdure.surfaces.bridge.start import Refused, find_connection, is_older, open_connection
 from perdure.surfaces.bridge.state import read_state
@@ -36,6 +36,7 @@ def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Map
         # An answer given before the token was checked would be given to anyone.
         kept=read_answers(launch.home, family) if launch.token is None else None,
         connection=_running(launch, hello),
+        repeatable=lambda: repeatable_tools(launch.home, family),
     )
     for line in sys.stdin.buffer:
         pump.take(line)

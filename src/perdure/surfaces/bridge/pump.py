@@ -1,8 +1,9 @@
 """The stdio side of a connection: whole lines to the daemon and back, whatever becomes of the daemon meanwhile.
 
 Two threads: one takes what the client says and passes it on, the other brings the daemon's answers. The client's handshake is
-remembered, so that a daemon that was started anew is told of it. A tool call that a daemon was given before it died is answered
-by an error, for only the client can know whether repeating it is right; what merely asks, or was never sent, is sent again.
+remembered, so that a daemon that was started anew is told of it. What merely asks, was never sent, or calls a tool that does no
+more when called twice is sent again; any other call that a daemon was given before it died is answered by an error, for only the
+client can know whether repeating it is right.
 """
 
 from __future__ import annotations
@@ -28,22 +29,23 @@ RESTARTED = "perdure restarted; the call may or may not have been done: repeat i
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """What the client said. `key`: it waits for an answer. `repeatable`: asking twice does no more than asking once."""
+    """What the client said. `key`: it waits for an answer. `tool`: the tool it calls."""
 
     text: bytes
     key: str | None = None
-    repeatable: bool = True
+    tool: str | None = None
     sent: bool = False
     tries: int = 0
 
-    def may_be_sent_again(self) -> bool:
-        return (self.repeatable or not self.sent) and self.tries < MAX_TRIES
+    def may_be_sent_again(self, repeatable: frozenset[str]) -> bool:
+        return (self.tool is None or self.tool in repeatable or not self.sent) and self.tries < MAX_TRIES
 
 
 class Pump:
     """`connect` answers a connection that the daemon has accepted, and starts the daemon if need be.
 
-    `write` takes whole lines, from either thread. `connection`: one that is there already.
+    `write` takes whole lines, from either thread. `connection`: one that is there already. `repeatable`, asked when a daemon
+    has died, names the tools that do no more when called twice.
     """
 
     def __init__(
@@ -53,10 +55,12 @@ class Pump:
         *,
         kept: KeptAnswers | None = None,
         connection: socket.socket | None = None,
+        repeatable: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         self._connect = connect
         self._write = write
         self._kept = kept
+        self._repeatable = repeatable
         self._changed = threading.Condition()
         self._sending = threading.Lock()  # taken before `_changed` by whoever takes both
         self._connection = connection
@@ -78,7 +82,9 @@ class Pump:
             why = f"too_large: a message may have {MAX_LINE_BYTES // 2**20} MiB; this one was not passed on."
             self._write(failure(key or "null", why, reason="too_large", code=INVALID_REQUEST))
             return
-        line = _Line(text if text.endswith(b"\n") else text + b"\n", key if method else None, method != "tools/call")
+        params = message.get("params")
+        tool = str(params.get("name") if isinstance(params, dict) else None) if method == "tools/call" else None
+        line = _Line(text if text.endswith(b"\n") else text + b"\n", key if method else None, tool)
         answer = self._kept.answer(message) if self._kept else None
         with self._sending:
             with self._changed:
@@ -200,9 +206,10 @@ class Pump:
     def _settle(self, connection: socket.socket) -> None:
         """The daemon is gone: what may be sent again waits for the next one, the rest is answered by an error."""
         self._shut(connection)
+        repeatable = self._repeatable()
         with self._sending, self._changed:
             self._connection = None
-            for line in [line for line in self._open.values() if not line.may_be_sent_again()]:
+            for line in [line for line in self._open.values() if not line.may_be_sent_again(repeatable)]:
                 self._write(failure(str(line.key), RESTARTED, reason="restarted"))
                 del self._open[str(line.key)]
             for line in self._open.values():

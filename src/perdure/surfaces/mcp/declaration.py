@@ -42,12 +42,14 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """`primary`: for the primary token alone. `writes`: changes something. `works_locked`: needs no open vault."""
+    """`primary`: for the primary token alone. `writes`: changes something. `repeatable`: a write that does no more when it is
+    repeated at once. `works_locked`: needs no open vault."""
 
     name: str
     description: str
     primary: bool
     writes: bool
+    repeatable: bool
     works_locked: bool
     schema: dict[str, Any]
     model: type[BaseModel] = field(repr=False)
@@ -73,7 +75,9 @@ class Tool:
         return await self.function(app, caller, **values)
 
 
-def tool(*, primary: bool = False, writes: bool = False, works_locked: bool = False) -> Callable[[Function], Tool]:
+def tool(
+    *, primary: bool = False, writes: bool = False, repeatable: bool = False, works_locked: bool = False
+) -> Callable[[Function], Tool]:
     """Declare a tool. Its keyword-only parameters are its arguments."""
 
     def declare(function: Function) -> Tool:
@@ -87,6 +91,7 @@ def tool(*, primary: bool = False, writes: bool = False, works_locked: bool = Fa
             description=inspect.cleandoc(function.__doc__ or ""),
             primary=primary,
             writes=writes,
+            repeatable=repeatable,
             works_locked=works_locked,
             schema=schema_of(model),
             model=model,

@@ -66,7 +66,12 @@ def _tool(tool: Tool) -> types.Tool:
         name=tool.name,
         description=tool.description,
         input_schema=tool.schema,
-        annotations=types.ToolAnnotations(read_only_hint=not tool.writes, destructive_hint=False, open_world_hint=False),
+        annotations=types.ToolAnnotations(
+            read_only_hint=not tool.writes,
+            idempotent_hint=tool.repeatable or None,
+            destructive_hint=False,
+            open_world_hint=False,
+        ),
     )
 
 

@@ -45,7 +45,7 @@ OccurredAt = Annotated[
 ]
 
 
-@tool(writes=True)
+@tool(writes=True, repeatable=True)
 async def cortexa_ingest(
     app: App,
     caller: Caller,
@@ -69,7 +69,7 @@ async def cortexa_ingest(
     return captured_reply(await app.memories.ingest(caller, draft))
 
 
-@tool(writes=True)
+@tool(writes=True, repeatable=True)
 async def cortexa_capture(
     app: App,
     caller: Caller,

@@ -49,7 +49,7 @@ async def cortexa_confidence_history(app: App, caller: Caller, *, item_id: ItemI
     return Reply((as_json(history),), {"history": history})
 
 
-@tool(writes=True)
+@tool(writes=True, repeatable=True)
 async def cortexa_review(
     app: App,
     caller: Caller,
