@@ -24,6 +24,13 @@ async def add_note(app: App, me: Caller, content: str) -> str:
     return (await app.memories.capture(me, Draft(content=content, kind=Kind.NOTE))).id
 
 
+def cut_off(home: Path, left: set[str]) -> None:
+    """The home as a kill during its creation leaves it: the mark, and those files."""
+    for path in [path for path in home.rglob("*") if path.is_file() and path.name not in left]:
+        path.unlink()
+    (home / "vault" / "creating").touch()
+
+
 async def only_passphrase(app: App) -> None:
     await app.vault.add_key(SlotKind.PASSPHRASE, secret=PASSPHRASE)
     for slot in app.vault.slots():
@@ -220,9 +227,7 @@ def test_a_vault_copied_to_another_home_with_its_key_opens_there(play: Play, tmp
 def test_lk7_a_creation_cut_off_at_any_point_goes_on_at_the_next_start(play: Play, tmp_home: Path, left: set[str]) -> None:
     async def scenario(app: App, me: Caller) -> None:
         await app.vault.close()
-        for path in [path for path in tmp_home.rglob("*") if path.is_file() and path.name not in left]:
-            path.unlink()
-        (tmp_home / "vault" / "creating").touch()
+        cut_off(tmp_home, left)
         again = reopened(tmp_home)
         assert await again.vault.start() is VaultState.OPEN
         assert not (tmp_home / "vault" / "creating").exists()
