@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from perdure.domain.access import Caller
-from perdure.domain.records import ConfidenceChange
 from perdure.domain.scopes import Project
 from perdure.domain.text import Stem
 from perdure.domain.transfer import Parcel, check_parcel, project_record, read_record, record_of
@@ -116,7 +115,7 @@ def _add_parcel(session: Session, parcel: Parcel, stem: Stem) -> bool:
     session.memories.add(memory, parcel.versions[0])
     for version in parcel.versions[1:]:
         session.memories.save(memory, version)
-    for change in parcel.confidence or (_initial(parcel),):
+    for change in parcel.confidence or (writing.initial_confidence(memory, "import"),):
         session.confidence.add(memory.space_id, change)
     if memory.is_live:
         writing.put_document(session, memory, stem)
@@ -124,15 +123,3 @@ def _add_parcel(session: Session, parcel: Parcel, stem: Stem) -> bool:
     if memory.expires_at and memory.archived_at is None:
         writing.queue(session, memory, writing.EXPIRE_JOB, memory.expires_at)
     return True
-
-
-def _initial(parcel: Parcel) -> ConfidenceChange:
-    memory = parcel.memory
-    return ConfidenceChange(
-        memory_id=memory.id,
-        old_score=None,
-        new_score=memory.confidence,
-        reason="initial",
-        source="import",
-        created_at=memory.recorded_at,
-    )

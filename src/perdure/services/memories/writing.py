@@ -42,17 +42,7 @@ def insert(session: Session, caller: Caller, prepared: Prepared, stem: Stem) -> 
         memory = dataclasses.replace(memory, expires_at=parse_expiry(draft.expires, memory.recorded_at))
     session.memories.add(memory, version_of(memory, memory.recorded_at))
     put_document(session, memory, stem, prepared.analysis)
-    session.confidence.add(
-        memory.space_id,
-        ConfidenceChange(
-            memory_id=memory.id,
-            old_score=None,
-            new_score=memory.confidence,
-            reason="initial",
-            source="capture",
-            created_at=memory.recorded_at,
-        ),
-    )
+    session.confidence.add(memory.space_id, initial_confidence(memory, "capture"))
     queue(session, memory, EMBED_JOB, memory.recorded_at)
     if memory.expires_at:
         queue(session, memory, EXPIRE_JOB, memory.expires_at)
@@ -185,6 +175,17 @@ def version_of(memory: Memory, at: datetime, agent: str | None = None) -> Memory
         revision=memory.revision,
         valid_from=at,
         agent=agent or memory.agent,
+    )
+
+
+def initial_confidence(memory: Memory, source: str) -> ConfidenceChange:
+    return ConfidenceChange(
+        memory_id=memory.id,
+        old_score=None,
+        new_score=memory.confidence,
+        reason="initial",
+        source=source,
+        created_at=memory.recorded_at,
     )
 
 

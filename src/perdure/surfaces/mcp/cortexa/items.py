@@ -12,8 +12,8 @@ from perdure.domain.access import Caller
 from perdure.domain.instants import rfc3339
 from perdure.domain.kinds import SHOWN_BY_CORTEXA
 from perdure.domain.memory import Memory, ReviewState
-from perdure.domain.records import ConfidenceChange
 from perdure.domain.secrets import redact
+from perdure.domain.transfer import change_record
 from perdure.surfaces.mcp.cortexa.rendering import NOTICE, as_json, instant, label
 from perdure.surfaces.mcp.declaration import tool
 from perdure.surfaces.mcp.reply import Reply
@@ -45,7 +45,7 @@ async def cortexa_confidence_history(app: App, caller: Caller, *, item_id: ItemI
 
     Every score change with reason (initial, thesis_complete, decay, contradiction), as a JSON array.
     """
-    history = [_change(change) for change in await app.memories.confidence_history(caller, item_id)]
+    history = [change_record(change) for change in await app.memories.confidence_history(caller, item_id)]
     return Reply((as_json(history),), {"history": history})
 
 
@@ -130,13 +130,3 @@ def _masked(value: Any) -> Any:
     if isinstance(value, list):
         return [_masked(entry) for entry in value]
     return {key: _masked(entry) for key, entry in value.items()} if isinstance(value, dict) else value
-
-
-def _change(change: ConfidenceChange) -> dict[str, Any]:
-    return {
-        "old_score": change.old_score,
-        "new_score": change.new_score,
-        "reason": change.reason,
-        "source": change.source,
-        "created_at": rfc3339(change.created_at),
-    }
