@@ -130,9 +130,9 @@ def test_dl3_three_megabytes_come_back_whole_and_are_found_by_first_middle_and_l
 def test_dl4_a_memory_is_found_after_every_edit(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         item = (await app.memories.capture(me, note("the zebra runs"))).id
-        await app.memories.update(me, item, Changes(content="the zebra runs\nand a giraffe"))
+        await app.memories.update(me, item, changes=Changes(content="the zebra runs\nand a giraffe"))
         assert await found(app, me, "zebra") == await found(app, me, "giraffe") == {item}
-        await app.memories.update(me, item, Changes(tags=("savanna",)))
+        await app.memories.update(me, item, changes=Changes(tags=("savanna",)))
         assert await found(app, me, "zebra") == await found(app, me, "savanna") == {item}
         assert [v.version for v in await app.memories.versions(me, item)] == [1, 2, 3]
 
@@ -142,7 +142,7 @@ def test_dl4_a_memory_is_found_after_every_edit(play: Play) -> None:
 def test_sr6_an_update_leaves_no_trace_of_the_old_words_in_search(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         item = (await app.memories.capture(me, note("prefers python"))).id
-        await app.memories.update(me, item, Changes(content="prefers javascript"))
+        await app.memories.update(me, item, changes=Changes(content="prefers javascript"))
         assert await found(app, me, "python") == set()
         assert (await app.memories.versions(me, item))[0].content == "prefers python"
 
@@ -152,9 +152,9 @@ def test_sr6_an_update_leaves_no_trace_of_the_old_words_in_search(play: Play) ->
 def test_an_update_of_a_version_that_is_no_longer_the_newest_names_the_newest(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         item = (await app.memories.capture(me, note("one"))).id
-        await app.memories.update(me, item, Changes(content="two", expected_version=1))
+        await app.memories.update(me, item, changes=Changes(content="two", expected_version=1))
         with pytest.raises(Conflict, match="version 2"):
-            await app.memories.update(me, item, Changes(content="three", expected_version=1))
+            await app.memories.update(me, item, changes=Changes(content="three", expected_version=1))
 
     play(scenario)
 
@@ -175,12 +175,12 @@ def test_sr4_a_superseded_memory_leaves_search_and_keeps_its_history(play: Play)
     async def scenario(app: App, me: Caller) -> None:
         old = (await app.memories.capture(me, note("prefers Python"))).id
         new = (await app.memories.capture(me, note("prefers JavaScript"))).id
-        await app.memories.review(me, old, ReviewState.SUPERSEDED, superseded_by=new)
+        await app.memories.review(me, old, state=ReviewState.SUPERSEDED, superseded_by=new)
         assert await found(app, me, "Python") == set()
         assert await found(app, me, "prefers") == {new}
         assert (await app.memories.get(me, old)).superseded_by == new
         assert [link.kind for link in await app.memories.links(me, new)] == ["supersedes"]
-        await app.memories.review(me, old, ReviewState.REVIEWED)
+        await app.memories.review(me, old, state=ReviewState.REVIEWED)
         assert await found(app, me, "Python") == {old}
         assert await app.memories.links(me, new) == []
 
@@ -190,10 +190,10 @@ def test_sr4_a_superseded_memory_leaves_search_and_keeps_its_history(play: Play)
 def test_memories_cannot_supersede_each_other_in_a_circle(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         a, b = [(await app.memories.capture(me, note(text))).id for text in ("a one", "b two")]
-        await app.memories.review(me, a, ReviewState.SUPERSEDED, superseded_by=b)
+        await app.memories.review(me, a, state=ReviewState.SUPERSEDED, superseded_by=b)
         for successor in (a, b, None):
             with pytest.raises(InvalidInput, match="superseded_by"):
-                await app.memories.review(me, b, ReviewState.SUPERSEDED, superseded_by=successor)
+                await app.memories.review(me, b, state=ReviewState.SUPERSEDED, superseded_by=successor)
 
     play(scenario)
 
@@ -214,8 +214,8 @@ def test_a_purge_asks_for_the_id_and_leaves_nothing(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         item = (await app.memories.capture(me, note("to be erased"))).id
         with pytest.raises(InvalidInput, match="confirm"):
-            await app.memories.purge(me, item, "yes")
-        await app.memories.purge(me, item, item)
+            await app.memories.purge(me, item, confirm="yes")
+        await app.memories.purge(me, item, confirm=item)
         with pytest.raises(ItemMissing):
             await app.memories.get(me, item)
         assert await found(app, me, "erased") == set()
@@ -357,7 +357,7 @@ def test_integer_ids_count_per_project_and_kind_and_are_never_given_twice(play: 
     async def scenario(app: App, me: Caller) -> None:
         first = (await app.memories.capture(me, note("one", project="p"))).id
         assert (await app.memories.get(me, first)).number == 1
-        await app.memories.purge(me, first, first)
+        await app.memories.purge(me, first, confirm=first)
         second = (await app.memories.capture(me, note("two", project="p"))).id
         assert (await app.memories.get(me, second)).number == 2
         other = (await app.memories.capture(me, note("three", project="q"))).id

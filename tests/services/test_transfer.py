@@ -24,13 +24,13 @@ async def fill(app: App, me: Caller) -> None:
     """One of everything: projects, versions, a handoff, an archived, a superseded and an expiring memory."""
     capture = app.memories.capture
     first = await capture(me, Draft(content="first\r\n---\n", kind=Kind.DECISION, project="P", tags=("t",), files=("a.py",)))
-    await app.memories.update(me, first.id, Changes(content="second", title="A title"))
+    await app.memories.update(me, first.id, changes=Changes(content="second", title="A title"))
     handoff = Handoff(completed=("x",), verification=(Verification(check="c", status="failed"),), next_action="go on")
     await capture(me, Draft(content="h", kind=Kind.HANDOFF, project="Q", session_id="s", handoff=handoff, confidence=0.9))
     gone = await capture(me, Draft(content="gone", kind=Kind.NOTE, occurred=parse_period("2026-08"), channel="c"))
     await app.memories.archive(me, gone.id)
     old = await capture(me, Draft(content="old truth", kind=Kind.NOTE, expires="2y"))
-    await app.memories.review(me, old.id, ReviewState.SUPERSEDED, superseded_by=first.id, note="changed")
+    await app.memories.review(me, old.id, state=ReviewState.SUPERSEDED, superseded_by=first.id, note="changed")
 
 
 def test_ie1_export_wipe_import_export_is_identical(play: Play, tmp_home: Path) -> None:
@@ -72,7 +72,7 @@ def test_what_was_erased_for_ever_is_not_brought_back_by_an_import(play: Play) -
     async def scenario(app: App, me: Caller) -> None:
         item = (await app.memories.capture(me, Draft(content="erase me", kind=Kind.NOTE))).id
         records = await exported(app, me)
-        await app.memories.purge(me, item, item)
+        await app.memories.purge(me, item, confirm=item)
         report = await app.transfer.import_records(me, records)
         assert report.added == 0
         assert "erased" in report.refused[0][1]

@@ -78,6 +78,7 @@ GOOD: list[tuple[Limit, str, str]] = [
     (limits.parameter_counts, TOOL, "def f(a, b, *, c, d, e, g, h): ..."),
     (limits.positional_parameters, SERVICE, "def f(a, b, *, c): ..."),
     (limits.positional_parameters, SERVICE, "def f(session, a, b): ..."),
+    (limits.positional_parameters, SERVICE, "def f(*, a): ..."),
     (limits.positional_parameters, SERVICE, "class A:\n    def __exit__(self, a, b, c): ..."),
     (limits.positional_parameters, SERVICE, "class A:\n    def purge(self, space, memory, at): ..."),
     (limits.tool_bodies, TOOL, '@tool\nasync def f(app):\n    """One.\n\n    Two.\n    """\n' + "    x = app.memories\n" * 12),

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from perdure.bench import speed
+from perdure.domain.vault import Progress as Done
 
 DESCRIPTION = """Measure perdure on this machine.
 
@@ -33,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
     asked = parser.parse_args(argv)
     with _progress() as report:
-        figures = asyncio.run(speed.measure(asked.small, asked.large, report)) + speed.bridge(report)
+        figures = asyncio.run(speed.measure(asked.small, asked.large, report=report)) + speed.bridge(report)
     if asked.json:
         document = {"figures": [dataclasses.asdict(figure) for figure in figures], **speed.environment()}
         sys.stdout.write(json.dumps(document) + "\n")
@@ -48,10 +49,10 @@ def _progress() -> Iterator[speed.Report]:
     with Progress(console=console, disable=not console.is_terminal) as progress:
         tasks = {}
 
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what, total=total)
-            progress.update(tasks[what], completed=done, total=total)
+        def report(at: Done) -> None:
+            if at.unit not in tasks:
+                tasks[at.unit] = progress.add_task(at.unit, total=at.total)
+            progress.update(tasks[at.unit], completed=at.done, total=at.total)
 
         yield report
 

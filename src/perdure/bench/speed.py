@@ -24,6 +24,7 @@ from perdure.bench.vaults import Bench, CountingVFS, fill, open_vault
 from perdure.domain.kinds import Kind
 from perdure.domain.memory import Draft
 from perdure.domain.retrieval import Filter, Query
+from perdure.domain.vault import Progress
 
 CALLERS = 64
 ROUNDS = 5
@@ -31,8 +32,8 @@ QUERIES = 60
 BRIDGE_STARTS = 5
 COUNTING_VFS = "perdure-bench-counting"
 
-Report = Callable[[str, int, int], None]
-"""What is under way, how much of it is done, out of how much."""
+Report = Callable[[Progress], None]
+"""Told how far the work is; its unit names what is under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +47,12 @@ class Figure:
     holds: bool | None = None
 
 
-async def measure(small: int, large: int, report: Report) -> list[Figure]:
+async def measure(small: int, large: int, *, report: Report) -> list[Figure]:
     """All figures of the engine: captures, searches at two sizes, encryption's price."""
     with tempfile.TemporaryDirectory(prefix="perdure-bench-") as name:
         folder = Path(name)
         figures = await captures(folder, report)
-        figures += await searches(folder, (small, large), report)
+        figures += await searches(folder, (small, large), report=report)
         return figures
 
 
@@ -66,8 +67,8 @@ async def captures(folder: Path, report: Report) -> list[Figure]:
         rates: dict[str, list[float]] = {name: [] for name in kinds}
         for number in range(ROUNDS):
             for name, bench in kinds.items():
-                rates[name].append(await _capture_rate(bench, CALLERS, CALLERS * 12, f"{name} {number}"))
-            report("captures", number + 1, ROUNDS)
+                rates[name].append(await _capture_rate(bench, CALLERS, count=CALLERS * 12, label=f"{name} {number}"))
+            report(Progress(done=number + 1, total=ROUNDS, unit="captures"))
     rate = {name: statistics.median(values) for name, values in rates.items()}
     share = rate["durable"] / rate["off"]
     price = rate["plain"] / rate["durable"]
@@ -88,7 +89,7 @@ async def captures(folder: Path, report: Report) -> list[Figure]:
     ]
 
 
-async def _capture_rate(bench: Bench, callers: int, count: int, label: str) -> float:
+async def _capture_rate(bench: Bench, callers: int, *, count: int, label: str) -> float:
     texts = [f"{text} {label}" for text in corpus.memories(count, seed=len(label))]
 
     async def one(mine: Sequence[str]) -> None:
@@ -108,14 +109,14 @@ async def _syncs(folder: Path) -> tuple[float, float]:
             counts = []
             for callers, count in ((1, 200), (CALLERS, CALLERS * 12)):
                 before = vfs.syncs
-                await _capture_rate(bench, callers, count, f"counted {callers}")
+                await _capture_rate(bench, callers, count=count, label=f"counted {callers}")
                 counts.append((vfs.syncs - before) / count)
     finally:
         vfs.unregister()
     return counts[0], counts[1]
 
 
-async def searches(folder: Path, sizes: tuple[int, int], report: Report) -> list[Figure]:
+async def searches(folder: Path, sizes: tuple[int, int], *, report: Report) -> list[Figure]:
     """Keyword search of three words from questions at two sizes, and encrypted against plain at the smaller."""
     small, large = sizes
     async with AsyncExitStack() as stack:
@@ -129,10 +130,10 @@ async def searches(folder: Path, sizes: tuple[int, int], report: Report) -> list
         def count(number: int) -> None:
             nonlocal done
             done += number
-            report("filling", done, 2 * small + large)
+            report(Progress(done=done, total=2 * small + large, unit="filling"))
 
         for name, bench in benches.items():
-            await fill(bench, corpus.memories(large if name == "large" else small, seed=7), count)
+            await fill(bench, corpus.memories(large if name == "large" else small, seed=7), on_progress=count)
         p50 = await _search_p50(benches, report)
     growth = p50["large"] / p50["small"]
     price = p50["small"] / p50["plain"]
@@ -153,7 +154,7 @@ async def _search_p50(benches: Mapping[str, Bench], report: Report) -> dict[str,
                 took = await _timed(lambda b=bench, t=text: b.app.retrieval.search(_query(b, t)))  # type: ignore[misc]  # bound now
                 if number:
                     times[name].append(took * 1000)
-        report("searching", number + 1, ROUNDS + 1)
+        report(Progress(done=number + 1, total=ROUNDS + 1, unit="searching"))
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -180,7 +181,7 @@ def bridge(report: Report) -> list[Figure]:
             times = []
             for number in range(BRIDGE_STARTS):
                 times.append(_first_tools(home))
-                report("bridge starts", number + 1, BRIDGE_STARTS)
+                report(Progress(done=number + 1, total=BRIDGE_STARTS, unit="bridge starts"))
         finally:
             daemon.terminate()
             daemon.wait(timeout=30)

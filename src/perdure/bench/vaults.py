@@ -51,7 +51,7 @@ async def open_vault(
         await asyncio.to_thread(engine.close)
 
 
-async def fill(bench: Bench, texts: Iterable[str], on_progress: Callable[[int], None]) -> None:
+async def fill(bench: Bench, texts: Iterable[str], *, on_progress: Callable[[int], None]) -> None:
     """Store the texts as notes, many to a commit: rows, versions and documents as a capture writes them."""
     stem = english_stem()
     remaining = iter(texts)
@@ -60,7 +60,7 @@ async def fill(bench: Bench, texts: Iterable[str], on_progress: Callable[[int], 
 
         def work(session: Session, ready: list[Prepared] = prepared) -> None:
             for one in ready:
-                insert(session, bench.owner, one, stem)
+                insert(session, bench.owner, one, stem=stem)
 
         await bench.engine.write(work)
         on_progress(len(group))
@@ -68,7 +68,9 @@ async def fill(bench: Bench, texts: Iterable[str], on_progress: Callable[[int], 
 
 def _prepared(text: str, stem: Callable[[str], str]) -> Prepared:
     draft = Draft(content=text, kind=Kind.NOTE)
-    return Prepared(draft=draft, privacy=Privacy.PRIVATE, fingerprint=secrets.token_hex(16), analysis=analyse(draft, None, stem))
+    return Prepared(
+        draft=draft, privacy=Privacy.PRIVATE, fingerprint=secrets.token_hex(16), analysis=analyse(draft, None, stem=stem)
+    )
 
 
 class CountingVFS(apsw.VFS):

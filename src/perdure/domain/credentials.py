@@ -30,7 +30,7 @@ def is_filler(value: str) -> bool:
     return _FILLER.search(value) is not None
 
 
-def _token(kind: str, hints: str, body: str) -> Shape:
+def _token(kind: str, hints: str, *, body: str) -> Shape:
     """A token that starts with one of the hints; a body of filler is a placeholder."""
     words = tuple(hints.split())
     prefix = "|".join(re.escape(word) for word in words)
@@ -81,29 +81,31 @@ SHAPES: tuple[Shape, ...] = (
         ("eyJ",),
         re.compile(rf"(?<![A-Za-z0-9_-])eyJ{_BASE64URL}{{8,}}+(?:\.{_BASE64URL}{{4,}}+){{2,4}}"),
     ),
-    _token("aws-key", "AKIA ASIA ABIA ACCA", "[A-Z0-9]{16}"),
-    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", "[A-Za-z0-9]{16,}+"),
-    _token("github-token", "github_pat_", "[A-Za-z0-9_]{20,}+"),
-    _token("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glagent-", f"{_BASE64URL}{{16,}}+"),
-    _token("slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "[A-Za-z0-9-]{10,}+"),
-    _token("slack-webhook", "hooks.slack.com/services/", "[A-Za-z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9]{10,}+"),
+    _token("aws-key", "AKIA ASIA ABIA ACCA", body="[A-Z0-9]{16}"),
+    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", body="[A-Za-z0-9]{16,}+"),
+    _token("github-token", "github_pat_", body="[A-Za-z0-9_]{20,}+"),
+    _token("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glagent-", body=f"{_BASE64URL}{{16,}}+"),
+    _token("slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", body="[A-Za-z0-9-]{10,}+"),
+    _token("slack-webhook", "hooks.slack.com/services/", body="[A-Za-z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9]{10,}+"),
     Shape(
         "api-key",
         ("sk-",),
         re.compile(rf"(?<![A-Za-z0-9])sk-(?P<body>[A-Za-z0-9]{_BASE64URL}{{5,}}+)"),
         _is_model_key,
     ),
-    _token("google-key", "AIza", f"{_BASE64URL}{{30,}}+"),
-    _token("google-key", "GOCSPX- ya29. 1//0", f"{_BASE64URL}{{20,}}+"),
-    _token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", "[A-Za-z0-9]{10,}+"),
-    _token("npm-token", "npm_", "[A-Za-z0-9]{20,}+"),
-    _token("pypi-token", "pypi-", f"{_BASE64URL}{{40,}}+"),
-    _token("huggingface-token", "hf_", "[A-Za-z0-9]{20,}+"),
-    _token("sendgrid-key", "SG.", rf"{_BASE64URL}{{16,}}\.{_BASE64URL}{{16,}}+"),
-    _token("twilio-key", "SK AC", "[0-9a-f]{32}"),
-    _token("api-key", "gsk_ r8_ pplx- xai- lin_api_ ntn_ PMAK- sbp_ dop_v1_ doo_v1_ dapi hvs. shpat_", f"{_BASE64URL}{{24,}}+"),
-    _token("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{30,}+"),
-    _token("perdure-token", "pdr_ pdi_ cnxt_", f"{_BASE64URL}{{16,}}+"),
+    _token("google-key", "AIza", body=f"{_BASE64URL}{{30,}}+"),
+    _token("google-key", "GOCSPX- ya29. 1//0", body=f"{_BASE64URL}{{20,}}+"),
+    _token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", body="[A-Za-z0-9]{10,}+"),
+    _token("npm-token", "npm_", body="[A-Za-z0-9]{20,}+"),
+    _token("pypi-token", "pypi-", body=f"{_BASE64URL}{{40,}}+"),
+    _token("huggingface-token", "hf_", body="[A-Za-z0-9]{20,}+"),
+    _token("sendgrid-key", "SG.", body=rf"{_BASE64URL}{{16,}}\.{_BASE64URL}{{16,}}+"),
+    _token("twilio-key", "SK AC", body="[0-9a-f]{32}"),
+    _token(
+        "api-key", "gsk_ r8_ pplx- xai- lin_api_ ntn_ PMAK- sbp_ dop_v1_ doo_v1_ dapi hvs. shpat_", body=f"{_BASE64URL}{{24,}}+"
+    ),
+    _token("age-key", "AGE-SECRET-KEY-1", body="[A-Z0-9]{30,}+"),
+    _token("perdure-token", "pdr_ pdi_ cnxt_", body=f"{_BASE64URL}{{16,}}+"),
     Shape(
         "telegram-token",
         (":",),

@@ -34,7 +34,7 @@ class Document:
     labels: str
 
 
-def analyse(item: Draft | Memory, project_name: str | None, stem: Stem) -> Analysis:
+def analyse(item: Draft | Memory, project_name: str | None, *, stem: Stem) -> Analysis:
     """The terms under which it is found. Takes time in proportion to the text: off the event loop for long ones."""
     handoff = "\n".join(item.handoff.texts()) if item.handoff else ""
     labels = [*item.tags, *item.files, project_name or "", item.language or "", item.agent or ""]
@@ -45,9 +45,9 @@ def analyse(item: Draft | Memory, project_name: str | None, stem: Stem) -> Analy
     )
 
 
-def document_of(memory: Memory, space_number: int, stem: Stem, analysis: Analysis | None = None) -> Document:
+def document_of(memory: Memory, space_number: int, *, stem: Stem, analysis: Analysis | None = None) -> Document:
     """The document of a live memory; its text is analysed here where that was not done before."""
-    terms = analysis or analyse(memory, memory.project_name, stem)
+    terms = analysis or analyse(memory, memory.project_name, stem=stem)
     return Document(
         memory_id=memory.id,
         space_id=memory.space_id,

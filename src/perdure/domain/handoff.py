@@ -57,12 +57,12 @@ def parse_handoff(raw: Mapping[str, Any]) -> Handoff:
     Raises InvalidInput that names the field for: unknown or missing fields, blank or overlong text, more than 12 entries,
     unknown check statuses, a serialized form of more than 12,000 characters.
     """
-    _refuse_unknown(raw, ("completed", "verification", "blockers", "next_action"), "handoff")
+    _refuse_unknown(raw, ("completed", "verification", "blockers", "next_action"), where="handoff")
     handoff = Handoff(
         completed=_texts(raw.get("completed"), "handoff.completed"),
         verification=_checks(raw.get("verification")),
         blockers=_texts(raw.get("blockers"), "handoff.blockers"),
-        next_action=_text(raw.get("next_action"), "handoff.next_action", MAX_NEXT_ACTION_CHARS),
+        next_action=_text(raw.get("next_action"), "handoff.next_action", limit=MAX_NEXT_ACTION_CHARS),
     )
     size = len(json.dumps(handoff.as_dict(), ensure_ascii=False))
     if size > MAX_SERIALIZED_CHARS:
@@ -77,23 +77,23 @@ def _checks(raw: Any) -> tuple[Verification, ...]:
         where = f"handoff.verification[{index}]"
         if not isinstance(entry, Mapping):
             raise InvalidInput(f"{where}: must be an object with check, status and optional details", argument=where)
-        _refuse_unknown(entry, ("check", "status", "details"), where)
+        _refuse_unknown(entry, ("check", "status", "details"), where=where)
         status = entry.get("status")
         if status not in STATUSES:
             raise InvalidInput(f"{where}.status: must be one of {', '.join(STATUSES)}", argument=f"{where}.status")
         details = entry.get("details")
         checks.append(
             Verification(
-                check=_text(entry.get("check"), f"{where}.check", MAX_TEXT_CHARS),
+                check=_text(entry.get("check"), f"{where}.check", limit=MAX_TEXT_CHARS),
                 status=str(status),
-                details=None if details is None else _text(details, f"{where}.details", MAX_TEXT_CHARS),
+                details=None if details is None else _text(details, f"{where}.details", limit=MAX_TEXT_CHARS),
             )
         )
     return tuple(checks)
 
 
 def _texts(raw: Any, where: str) -> tuple[str, ...]:
-    return tuple(_text(entry, f"{where}[{index}]", MAX_TEXT_CHARS) for index, entry in enumerate(_entries(raw, where)))
+    return tuple(_text(entry, f"{where}[{index}]", limit=MAX_TEXT_CHARS) for index, entry in enumerate(_entries(raw, where)))
 
 
 def _entries(raw: Any, where: str) -> Sequence[Any]:
@@ -106,7 +106,7 @@ def _entries(raw: Any, where: str) -> Sequence[Any]:
     return raw
 
 
-def _text(raw: Any, where: str, limit: int) -> str:
+def _text(raw: Any, where: str, *, limit: int) -> str:
     if not isinstance(raw, str) or not raw.strip():
         raise InvalidInput(f"{where}: must be text that is not blank", argument=where)
     if len(raw) > limit:
@@ -114,7 +114,7 @@ def _text(raw: Any, where: str, limit: int) -> str:
     return raw
 
 
-def _refuse_unknown(raw: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _refuse_unknown(raw: Mapping[str, Any], known: tuple[str, ...], *, where: str) -> None:
     unknown = sorted(str(key) for key in raw if key not in known)
     if unknown:
         raise InvalidInput(f"{where}: unknown field {unknown[0]!r}; allowed are {', '.join(known)}", argument=where)

@@ -214,7 +214,8 @@ def clean_files(raw: tuple[str, ...]) -> tuple[str, ...]:
 
     Raises InvalidInput over 100 paths or 1,024 characters.
     """
-    files = tuple(dict.fromkeys(path.strip().replace("\\", "/").removeprefix("./") for path in raw if path.strip()))
+    paths = (path.strip().replace("\\", "/").removeprefix("./") for path in raw)
+    files = tuple(dict.fromkeys(path for path in paths if path))
     if len(files) > MAX_FILES:
         raise InvalidInput(f"file_context: may name {MAX_FILES} paths, names {len(files)}", argument="file_context")
     for path in files:

@@ -18,7 +18,7 @@ NEIGHBOUR_WEIGHTS = (0.5, 0.2)
 """What one and two places away in the session counts."""
 
 
-def recency(kind: Kind, happened: datetime, now: datetime) -> float:
+def recency(kind: Kind, happened: datetime, *, now: datetime) -> float:
     """1 for what happened now, 0.5 after the kind's half-life, never negative."""
     age_days = max(0.0, (now - happened).total_seconds() / 86_400)
     return float(2.0 ** (-age_days / HALF_LIFE_DAYS[kind]))
@@ -30,12 +30,12 @@ def reinforcement(count: int) -> float:
 
 
 def blend(
-    standing: Standing, relevance: float, now: datetime, *, project_id: str | None, files: tuple[str, ...]
+    standing: Standing, relevance: float, *, now: datetime, project_id: str | None, files: tuple[str, ...]
 ) -> dict[str, float]:
     """The parts of a hit's score and their blend under `score`; relevance lies in 0..1."""
     parts = {
         "relevance": relevance,
-        "recency": recency(standing.kind, standing.occurred_start, now),
+        "recency": recency(standing.kind, standing.occurred_start, now=now),
         "reinforcement": reinforcement(standing.reinforcements),
     }
     score = (

@@ -91,15 +91,15 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 def _redact_once(text: str, kinds: set[str]) -> str:
     for shape in SHAPES:
         if any(hint in text for hint in shape.hints):
-            text = _replace(text, _shaped(text, shape), kinds)
-    text = _replace(text, _authorized(text), kinds)
-    return _replace(text, _named(text), kinds)
+            text = _replace(text, _shaped(text, shape), kinds=kinds)
+    text = _replace(text, _authorized(text), kinds=kinds)
+    return _replace(text, _named(text), kinds=kinds)
 
 
 Span = tuple[int, int, str]
 
 
-def _replace(text: str, spans: Iterator[Span], kinds: set[str]) -> str:
+def _replace(text: str, spans: Iterator[Span], *, kinds: set[str]) -> str:
     pieces: list[str] = []
     position = 0
     for start, end, kind in sorted(spans):
@@ -161,7 +161,7 @@ def _assigned(text: str, name: re.Match[str]) -> tuple[int, int] | None:
     if _is_strong(value) if strong else _is_weak(value):
         return span
     alone = match["operator"] in ("=", ">") and strong and value.isalnum() and len(value) >= 4
-    return span if alone and _is_env_line(text, name.start(), span[1]) else None
+    return span if alone and _is_env_line(text, name.start(), end=span[1]) else None
 
 
 def _told(text: str, name: re.Match[str]) -> tuple[int, int] | None:
@@ -216,7 +216,7 @@ def _is_weak(value: str) -> bool:
     return bool(_MIXED_RUN.search(value))
 
 
-def _is_env_line(text: str, start: int, end: int) -> bool:
+def _is_env_line(text: str, start: int, *, end: int) -> bool:
     """Whether the assignment is a whole line such as `export DB_PASSWORD=value`."""
     line = text.rfind("\n", max(0, start - 60), start) + 1 or (0 if start < 60 else start)
     before = text[line:start]

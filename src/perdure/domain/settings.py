@@ -6,10 +6,12 @@ Where files lie and what is listened on is not here: that is decided before a va
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from perdure.domain.kinds import Kind
+from perdure.domain.templates import NAME
 from perdure.errors import InvalidInput, NotFound
 
 
@@ -95,7 +97,7 @@ def _value(declared: Setting, raw: str) -> Any:
         return raw.strip().lower() in ("on", "true", "1")
     try:
         value = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if type(value) is not declared.type:
         wanted = {int: "a whole number", dict: "a JSON object", bool: "on or off"}[declared.type]
@@ -105,10 +107,16 @@ def _value(declared: Setting, raw: str) -> Any:
 
 def _check_templates(value: dict[str, Any]) -> None:
     for name, template in value.items():
-        kind = template.get("kind") if isinstance(template, dict) else None
-        if not name.replace("-", "").replace("_", "").isalnum() or kind not in {k.value for k in Kind}:
+        if not re.fullmatch(NAME, name) or not _is_template(template):
             raise InvalidInput(
-                "templates: each is a name of letters and digits with a kind and optional tags; "
-                f"kinds are {', '.join(k.value for k in Kind)}",
+                "templates: each is a name (a letter, then up to 39 letters, digits, - or _) with a kind and an optional array "
+                f"of tags; kinds are {', '.join(k.value for k in Kind)}",
                 argument="templates",
             )
+
+
+def _is_template(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("kind") not in list(Kind):
+        return False
+    tags = value.get("tags", [])
+    return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from perdure.domain.kinds import Kind
 
-_PREFIX = re.compile(r"/([A-Za-z][A-Za-z0-9_-]{0,39}):")
+NAME = "[A-Za-z][A-Za-z0-9_-]{0,39}"
+_PREFIX = re.compile(f"/({NAME}):")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from perdure.domain.scopes import Project
 from perdure.errors import InvalidInput
 
 FORMAT = 1
+MAX_COUNT = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,8 @@ _TEXTS = (
     "session_id", "source", "channel", "review_note", "superseded_by", "summary", "thesis", "archive_reason",
 )  # fmt: skip
 _TIMES = ("recorded_at", "updated_at", "last_seen_at", "expires_at", "archived_at")
-_NUMBERS = ("number", "version", "confidence", "reinforcements")
+_COUNTS = ("number", "version", "reinforcements")
+_NUMBERS = (*_COUNTS, "confidence")
 
 
 def record_of(parcel: Parcel) -> dict[str, Any]:
@@ -51,9 +53,9 @@ def record_of(parcel: Parcel) -> dict[str, Any]:
         "pinned": memory.pinned,
         "derived": memory.derived,
         "versions": [_version_record(version) for version in parcel.versions],
-        "confidence_history": [_change_record(change) for change in parcel.confidence],
+        "confidence_history": [change_record(change) for change in parcel.confidence],
     }
-    return {name: value for name, value in record.items() if value not in (None, "", [], False)}
+    return {name: value for name, value in record.items() if value is not False and value not in (None, "", [])}
 
 
 def project_record(project: Project) -> dict[str, Any]:
@@ -117,9 +119,11 @@ def _memory(record: Mapping[str, Any], space_id: str) -> Memory:
     for name in _TEXTS:
         if name in given and not isinstance(given[name], str):
             raise InvalidInput(f"{name}: must be text", argument=name)
-    for name in _NUMBERS:
-        if name in given and (type(given[name]) not in (int, float) if name == "confidence" else type(given[name]) is not int):
-            raise InvalidInput(f"{name}: must be a number", argument=name)
+    for name in _COUNTS:
+        if name in given and (type(given[name]) is not int or not 0 <= given[name] <= MAX_COUNT):
+            raise InvalidInput(f"{name}: must be a whole number from 0 to {MAX_COUNT}", argument=name)
+    if "confidence" in given:
+        given["confidence"] = _score(given["confidence"], "confidence")
     return Memory(
         **{"title": "", "number": 0, "version": 1, **given},
         space_id=space_id,
@@ -171,7 +175,8 @@ def _version(memory: Memory, raw: Mapping[str, Any]) -> MemoryVersion:
     )
 
 
-def _change_record(change: ConfidenceChange) -> dict[str, Any]:
+def change_record(change: ConfidenceChange) -> dict[str, Any]:
+    """The JSON form of a confidence change, as the seed names its fields."""
     return {
         "old_score": change.old_score,
         "new_score": change.new_score,
@@ -184,20 +189,20 @@ def _change_record(change: ConfidenceChange) -> dict[str, Any]:
 def _change(memory: Memory, raw: Mapping[str, Any]) -> ConfidenceChange:
     return ConfidenceChange(
         memory_id=memory.id,
-        old_score=raw["old_score"],
-        new_score=raw["new_score"],
-        reason=raw["reason"],
-        source=raw["source"],
+        old_score=None if raw["old_score"] is None else _score(raw["old_score"], "old_score"),
+        new_score=_score(raw["new_score"], "new_score"),
+        reason=_word(raw, "reason"),
+        source=_word(raw, "source"),
         created_at=_moment(raw["created_at"], "created_at"),
     )
 
 
 def _project(record: Mapping[str, Any], space_id: str) -> Project:
     return Project(
-        id=record["id"],
+        id=_word(record, "id"),
         space_id=space_id,
-        slug=record["slug"],
-        name=record["name"],
+        slug=_word(record, "slug"),
+        name=_word(record, "name"),
         folder=record.get("folder"),
         created_at=_moment(record["created_at"], "created_at"),
     )
@@ -212,6 +217,18 @@ def _strings(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
         raise InvalidInput(f"{name}: must be an array of text", argument=name)
     return tuple(values)
+
+
+def _word(record: Mapping[str, Any], name: str) -> str:
+    if not isinstance(record[name], str) or not record[name].strip():
+        raise InvalidInput(f"{name}: must be text that is not blank", argument=name)
+    return str(record[name])
+
+
+def _score(raw: Any, name: str) -> float:
+    if type(raw) not in (int, float) or not 0 <= raw <= 1:
+        raise InvalidInput(f"{name}: must be a number from 0 to 1", argument=name)
+    return float(raw)
 
 
 def _time(value: datetime | None) -> str | None:

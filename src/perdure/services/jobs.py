@@ -36,14 +36,19 @@ class JobService:
         job = await self._store.write(claim)
         if job is None:
             return False
+        failure: PerdureError | None = None
         try:
             await self._handlers[job.kind](job)
-            done = dataclasses.replace(job, state=JobState.DONE, error=None)
         except VaultLocked:
             raise
         except PerdureError as error:
-            done = _failed(job, error)
-        await self._store.write(lambda session: session.jobs.finish(done, session.instant()))
+            failure = error
+
+        def finish(session: Session) -> None:
+            now = session.instant()
+            session.jobs.finish(_finished(job, failure, now=now), now)
+
+        await self._store.write(finish)
         return True
 
     async def _is_due(self) -> bool:
@@ -58,9 +63,12 @@ class JobService:
         return await self._store.read(lambda session: session.jobs.counts())
 
 
-def _failed(job: Job, error: PerdureError) -> Job:
-    attempts = job.attempts
+def _finished(job: Job, failure: PerdureError | None, *, now: datetime) -> Job:
+    """The job after one more attempt; a failed one waits from now on, for it may have been due long ago."""
+    attempts = job.attempts + 1
+    if failure is None:
+        return dataclasses.replace(job, state=JobState.DONE, attempts=attempts, error=None)
     if attempts >= MAX_ATTEMPTS:
-        return dataclasses.replace(job, state=JobState.FAILED, error=error.code)
-    delay = timedelta(seconds=FIRST_DELAY_S * 4**attempts)
-    return dataclasses.replace(job, state=JobState.QUEUED, error=error.code, due_at=job.due_at + delay)
+        return dataclasses.replace(job, state=JobState.FAILED, attempts=attempts, error=failure.code)
+    due_at = now + timedelta(seconds=FIRST_DELAY_S * 4**job.attempts)
+    return dataclasses.replace(job, state=JobState.QUEUED, attempts=attempts, error=failure.code, due_at=due_at)

@@ -71,7 +71,7 @@ class MemoryService:
                 draft=clean,
                 privacy=clean.privacy or policy,
                 fingerprint=fingerprint(clean, caller.space_id),
-                analysis=analyse(clean, clean.project, self._stem),
+                analysis=analyse(clean, clean.project, stem=self._stem),
             ), redacted
 
         is_long = len(draft.content) > INLINE_CHARS
@@ -82,7 +82,7 @@ class MemoryService:
             retry = session.memories.by_fingerprint(caller.space_id, prepared.fingerprint, since)
             if retry is not None:
                 return Captured(id=retry.id, existing=True, redacted=redacted)
-            return Captured(id=writing.insert(session, caller, prepared, self._stem).id, redacted=redacted)
+            return Captured(id=writing.insert(session, caller, prepared, stem=self._stem).id, redacted=redacted)
 
         return await self._store.write(work)
 
@@ -141,7 +141,7 @@ class MemoryService:
 
         return await self._store.read(work)
 
-    async def update(self, caller: Caller, memory_id: str, changes: Changes) -> Memory:
+    async def update(self, caller: Caller, memory_id: str, *, changes: Changes) -> Memory:
         """Revise in place; every version is kept. Raises ItemMissing, InvalidInput, Conflict naming the newest version."""
         refuse = await self._settings.get("secrets") == "refuse"
         clean = await asyncio.to_thread(redact_changes, changes, refuse=refuse)
@@ -165,7 +165,7 @@ class MemoryService:
         return await self._store.write(work)
 
     async def review(
-        self, caller: Caller, memory_id: str, state: ReviewState, *, superseded_by: str | None = None, note: str | None = None
+        self, caller: Caller, memory_id: str, *, state: ReviewState, superseded_by: str | None = None, note: str | None = None
     ) -> Memory:
         """Set the review state; `superseded` needs the successor, which is linked. Raises ItemMissing, InvalidInput."""
         if superseded_by and state is not ReviewState.SUPERSEDED:
@@ -175,16 +175,16 @@ class MemoryService:
             memory = writing.require(session, caller, memory_id)
             successor: Memory | None = None
             if state is ReviewState.SUPERSEDED:
-                successor = writing.check_successor(session, caller, memory, superseded_by)
+                successor = writing.check_successor(session, caller, memory, successor_id=superseded_by)
             _relink(session, memory, successor)
             changed = dataclasses.replace(
                 memory, review=state, review_note=note, superseded_by=successor.id if successor else None
             )
-            return writing.set_state(session, memory, changed, f"memory_{state.value}", stem=self._stem)
+            return writing.set_state(session, memory, changed, event=f"memory_{state.value}", stem=self._stem)
 
         return await self._store.write(work)
 
-    async def archive(self, caller: Caller, memory_id: str, reason: str = "deleted") -> Memory:
+    async def archive(self, caller: Caller, memory_id: str, *, reason: str = "deleted") -> Memory:
         """Soft delete: found no more, kept with its versions, brought back by restore. Raises ItemMissing."""
 
         def work(session: Session) -> Memory:
@@ -192,7 +192,7 @@ class MemoryService:
             if memory.archived_at is not None:
                 return memory
             changed = dataclasses.replace(memory, archived_at=session.instant(), archive_reason=reason)
-            return writing.set_state(session, memory, changed, "memory_archived", stem=self._stem)
+            return writing.set_state(session, memory, changed, event="memory_archived", stem=self._stem)
 
         return await self._store.write(work)
 
@@ -205,7 +205,7 @@ class MemoryService:
                 return memory
             expires = None if memory.archive_reason == "expired" else memory.expires_at
             changed = dataclasses.replace(memory, archived_at=None, archive_reason=None, expires_at=expires)
-            return writing.set_state(session, memory, changed, "memory_restored", stem=self._stem)
+            return writing.set_state(session, memory, changed, event="memory_restored", stem=self._stem)
 
         return await self._store.write(work)
 
@@ -218,12 +218,12 @@ class MemoryService:
             ids = session.memories.ids(where)
             for memory in session.memories.get_many(where.spaces, ids).values():
                 changed = dataclasses.replace(memory, archived_at=session.instant(), archive_reason="deleted")
-                writing.set_state(session, memory, changed, "memory_archived", stem=self._stem)
+                writing.set_state(session, memory, changed, event="memory_archived", stem=self._stem)
             return len(ids)
 
         return await self._store.write(work)
 
-    async def purge(self, caller: Caller, memory_id: str, confirm: str) -> None:
+    async def purge(self, caller: Caller, memory_id: str, *, confirm: str) -> None:
         """Erase content, versions and index entries for ever; `confirm` must repeat the id. Leaves a tombstone.
 
         Raises ItemMissing, InvalidInput when the confirmation is not the id.
@@ -246,7 +246,7 @@ class MemoryService:
             if memory is None or memory.archived_at or memory.expires_at is None or memory.expires_at > session.instant():
                 return
             changed = dataclasses.replace(memory, archived_at=session.instant(), archive_reason="expired")
-            writing.set_state(session, memory, changed, "memory_expired", stem=self._stem)
+            writing.set_state(session, memory, changed, event="memory_expired", stem=self._stem)
 
         await self._store.write(work)
 

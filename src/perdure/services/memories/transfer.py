@@ -119,7 +119,7 @@ def _add_parcel(session: Session, parcel: Parcel, stem: Stem) -> bool:
         session.confidence.add(memory.space_id, change)
     if memory.is_live:
         writing.put_document(session, memory, stem)
-        writing.queue(session, memory, writing.EMBED_JOB, session.instant())
+        writing.queue(session, memory, writing.EMBED_JOB, due_at=session.instant())
     if memory.expires_at and memory.archived_at is None:
-        writing.queue(session, memory, writing.EXPIRE_JOB, memory.expires_at)
+        writing.queue(session, memory, writing.EXPIRE_JOB, due_at=memory.expires_at)
     return True

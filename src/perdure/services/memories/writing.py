@@ -32,25 +32,25 @@ class Prepared:
     analysis: Analysis
 
 
-def insert(session: Session, caller: Caller, prepared: Prepared, stem: Stem) -> Memory:
+def insert(session: Session, caller: Caller, prepared: Prepared, *, stem: Stem) -> Memory:
     """Store a checked and redacted draft as a new memory of the caller's space, with all that hangs on it."""
     draft = prepared.draft
     project = ensure_project(session, caller.space_id, draft.project) if draft.project else None
-    memory = _first(session, caller, draft, project)
+    memory = _first(session, caller, draft, project=project)
     memory = dataclasses.replace(memory, fingerprint=prepared.fingerprint, privacy=prepared.privacy)
     if draft.expires:
         memory = dataclasses.replace(memory, expires_at=parse_expiry(draft.expires, memory.recorded_at))
     session.memories.add(memory, version_of(memory, memory.recorded_at))
-    put_document(session, memory, stem, prepared.analysis)
+    put_document(session, memory, stem, analysis=prepared.analysis)
     session.confidence.add(memory.space_id, initial_confidence(memory, "capture"))
-    queue(session, memory, EMBED_JOB, memory.recorded_at)
+    queue(session, memory, EMBED_JOB, due_at=memory.recorded_at)
     if memory.expires_at:
-        queue(session, memory, EXPIRE_JOB, memory.expires_at)
-    note_event(session, memory, "memory_captured", memory.recorded_at)
+        queue(session, memory, EXPIRE_JOB, due_at=memory.expires_at)
+    note_event(session, memory, "memory_captured", at=memory.recorded_at)
     return memory
 
 
-def _first(session: Session, caller: Caller, draft: Draft, project: Project | None) -> Memory:
+def _first(session: Session, caller: Caller, draft: Draft, *, project: Project | None) -> Memory:
     memory_id, now = session.new_id(), session.instant()
     return Memory(
         id=memory_id,
@@ -60,7 +60,7 @@ def _first(session: Session, caller: Caller, draft: Draft, project: Project | No
         version=1,
         title=draft.title,
         content=draft.content,
-        revision=_revision(memory_id, 1, draft, project),
+        revision=_revision(memory_id, 1, draft=draft, project=project),
         recorded_at=now,
         updated_at=now,
         occurred=draft.occurred or instant_period(now),
@@ -81,7 +81,7 @@ def _first(session: Session, caller: Caller, draft: Draft, project: Project | No
     )
 
 
-def _revision(memory_id: str, version: int, draft: Draft, project: Project | None) -> str:
+def _revision(memory_id: str, version: int, *, draft: Draft, project: Project | None) -> str:
     return revision_hash(
         id=memory_id,
         version=version,
@@ -109,15 +109,15 @@ def revise(session: Session, memory: Memory, *, stem: Stem, agent: str | None = 
         handoff=memory.handoff,
     )
     revised = dataclasses.replace(memory, version=version, revision=revision, updated_at=now)
-    session.memories.save(revised, version_of(revised, now, agent))
+    session.memories.save(revised, version_of(revised, now, agent=agent))
     if revised.is_live:
         put_document(session, revised, stem)
-        queue(session, revised, EMBED_JOB, now)
-    note_event(session, revised, "memory_updated", now)
+        queue(session, revised, EMBED_JOB, due_at=now)
+    note_event(session, revised, "memory_updated", at=now)
     return revised
 
 
-def set_state(session: Session, before: Memory, after: Memory, event: str, *, stem: Stem) -> Memory:
+def set_state(session: Session, before: Memory, after: Memory, *, event: str, stem: Stem) -> Memory:
     """Store a change that is no new wording (review, archive, pin, …); it is found, or no longer found, at once."""
     now = session.instant()
     changed = dataclasses.replace(after, updated_at=now)
@@ -126,7 +126,7 @@ def set_state(session: Session, before: Memory, after: Memory, event: str, *, st
         put_document(session, changed, stem)
     elif before.is_live and not changed.is_live:
         session.documents.remove(changed.space_id, changed.id)
-    note_event(session, changed, event, now)
+    note_event(session, changed, event, at=now)
     return changed
 
 
@@ -138,7 +138,7 @@ def require(session: Session, caller: Caller, memory_id: str) -> Memory:
     return memory
 
 
-def check_successor(session: Session, caller: Caller, memory: Memory, successor_id: str | None) -> Memory:
+def check_successor(session: Session, caller: Caller, memory: Memory, *, successor_id: str | None) -> Memory:
     """The memory that supersedes another. Raises InvalidInput for none, itself, or a circle; ItemMissing for an unknown one."""
     if not successor_id:
         raise InvalidInput("superseded_by: name the memory that takes its place", argument="superseded_by")
@@ -154,14 +154,14 @@ def check_successor(session: Session, caller: Caller, memory: Memory, successor_
         at = following
 
 
-def put_document(session: Session, memory: Memory, stem: Stem, analysis: Analysis | None = None) -> None:
+def put_document(session: Session, memory: Memory, stem: Stem, *, analysis: Analysis | None = None) -> None:
     space = session.spaces.get(memory.space_id)
     if space is None:
         raise ItemMissing
-    session.documents.put(document_of(memory, space.number, stem, analysis))
+    session.documents.put(document_of(memory, space.number, stem=stem, analysis=analysis))
 
 
-def version_of(memory: Memory, at: datetime, agent: str | None = None) -> MemoryVersion:
+def version_of(memory: Memory, at: datetime, *, agent: str | None = None) -> MemoryVersion:
     return MemoryVersion(
         memory_id=memory.id,
         version=memory.version,
@@ -189,7 +189,7 @@ def initial_confidence(memory: Memory, source: str) -> ConfidenceChange:
     )
 
 
-def queue(session: Session, memory: Memory, kind: str, due_at: datetime) -> None:
+def queue(session: Session, memory: Memory, kind: str, *, due_at: datetime) -> None:
     session.jobs.add(
         Job(
             id=session.new_id(),
@@ -203,7 +203,7 @@ def queue(session: Session, memory: Memory, kind: str, due_at: datetime) -> None
     )
 
 
-def note_event(session: Session, memory: Memory, event_type: str, at: datetime) -> None:
+def note_event(session: Session, memory: Memory, event_type: str, *, at: datetime) -> None:
     session.events.add(
         Event(
             id=session.new_id(),

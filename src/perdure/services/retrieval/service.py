@@ -61,7 +61,7 @@ class RetrievalService:
                 parts=blend(
                     standing,
                     scores[standing.memory_id] / best,
-                    now,
+                    now=now,
                     project_id=query.boost_project_id,
                     files=query.boost_files,
                 ),
@@ -97,12 +97,12 @@ class RetrievalService:
             boosted = dataclasses.replace(query, boost_project_id=found.id if found else None)
             answer = self._answer(session, terms, boosted)
             if found is not None and len(answer.hits) < limit:
-                answer = self._filled(session, answer, boosted, found)
+                answer = self._filled(session, answer, boosted, project=found)
             return answer, found
 
         return await self._store.read(work)
 
-    def _filled(self, session: Session, answer: Answer, query: Query, project: Project) -> Answer:
+    def _filled(self, session: Session, answer: Answer, query: Query, *, project: Project) -> Answer:
         where = dataclasses.replace(query.filter, project_id=project.id)
         known = {hit.memory.id for hit in answer.hits}
         newest = session.memories.list(where, limit=query.limit + len(known))

@@ -109,7 +109,7 @@ async def update_memory(call: Call, memory_id: str, body: ChangesGiven) -> Memor
         files=None if body.files is None else tuple(body.files),
         expected_version=body.expected_version,
     )
-    return memory_shape(await call.app.memories.update(call.caller, memory_id, changes))
+    return memory_shape(await call.app.memories.update(call.caller, memory_id, changes=changes))
 
 
 @endpoint("DELETE", "/api/memories/{memory_id}")
@@ -128,7 +128,7 @@ async def restore_memory(call: Call, memory_id: str) -> MemoryShape:
 async def review_memory(call: Call, memory_id: str, body: ReviewGiven) -> MemoryShape:
     """Set the review state; superseded names the successor."""
     reviewed = await call.app.memories.review(
-        call.caller, memory_id, body.state, superseded_by=body.superseded_by, note=body.note
+        call.caller, memory_id, state=body.state, superseded_by=body.superseded_by, note=body.note
     )
     return memory_shape(reviewed)
 
@@ -143,7 +143,7 @@ async def list_versions(call: Call, memory_id: str) -> VersionList:
 @endpoint("POST", "/api/memories/{memory_id}/purge", primary=True)
 async def purge_memory(call: Call, memory_id: str, body: PurgeGiven) -> Purged:
     """Erase a memory's content, versions and index entries for ever."""
-    await call.app.memories.purge(call.caller, memory_id, body.confirm)
+    await call.app.memories.purge(call.caller, memory_id, confirm=body.confirm)
     return Purged(purged=memory_id)
 
 

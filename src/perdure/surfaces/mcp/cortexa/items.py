@@ -63,7 +63,7 @@ async def cortexa_review(
     note: Annotated[str | None, Field(max_length=2_000, description="Why.")] = None,
 ) -> Reply:
     """Set an item's review state: reviewed when a person or check confirmed it, disputed, superseded, or back to captured."""
-    memory = await app.memories.review(caller, item_id, ReviewState(state), superseded_by=superseded_by, note=note)
+    memory = await app.memories.review(caller, item_id, state=ReviewState(state), superseded_by=superseded_by, note=note)
     told = {"id": memory.id, "state": memory.review.value, "superseded_by": memory.superseded_by}
     by = f" by {memory.superseded_by}" if memory.superseded_by else ""
     return Reply((f"{memory.id} is now {memory.review.value}{by}.",), told)

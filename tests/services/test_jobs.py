@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from perdure.app import App
+from perdure.domain.access import Caller
+from perdure.domain.kinds import Kind
+from perdure.domain.memory import Draft
+from perdure.domain.records import Job, JobState
+from perdure.errors import ProviderUnavailable
+from perdure.ports.store import Session, Store
+from perdure.services.jobs import MAX_ATTEMPTS, JobService
+from tests.services.conftest import Play
+
+
+def store_of(app: App) -> Store:
+    return app.jobs._store
+
+
+async def queue(store: Store, owner: str, kind: str, delay: timedelta = timedelta()) -> None:
+    def work(session: Session) -> None:
+        now = session.instant()
+        session.jobs.add(
+            Job(
+                id=session.new_id(),
+                space_id=owner,
+                kind=kind,
+                entity_id="e",
+                state=JobState.QUEUED,
+                due_at=now + delay,
+                created_at=now,
+            )
+        )
+
+    await store.write(work)
+
+
+async def make_due(store: Store, kind: str) -> None:
+    """Bring a job that waits for its next attempt forward."""
+
+    def work(session: Session) -> None:
+        now = session.instant()
+        job = session.jobs.claim([kind], now + timedelta(days=1))
+        assert job is not None
+        session.jobs.finish(dataclasses.replace(job, state=JobState.QUEUED, due_at=now), now)
+
+    await store.write(work)
+
+
+def test_a_due_job_is_run_once_and_one_that_is_not_due_is_left(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        ran: list[str] = []
+
+        async def handle(job: Job) -> None:
+            ran.append(job.kind)
+
+        jobs = JobService(store_of(app), {"now": handle, "later": handle})
+        await queue(store_of(app), me.space_id, "now")
+        await queue(store_of(app), me.space_id, "later", delay=timedelta(hours=1))
+        assert await jobs.run_next()
+        assert not await jobs.run_next()
+        assert ran == ["now"]
+        assert await jobs.next_due() is not None
+
+    play(scenario)
+
+
+def test_a_job_that_fails_waits_and_is_given_up_after_five_attempts(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        ran: list[int] = []
+
+        async def fail(job: Job) -> None:
+            ran.append(job.attempts)
+            raise ProviderUnavailable
+
+        jobs = JobService(store_of(app), {"hard": fail})
+        await queue(store_of(app), me.space_id, "hard")
+        for attempt in range(MAX_ATTEMPTS):
+            assert await jobs.run_next(), attempt
+            assert not await jobs.run_next(), "it waits before it is tried again"
+            if attempt < MAX_ATTEMPTS - 1:
+                await make_due(store_of(app), "hard")
+        assert ran == list(range(MAX_ATTEMPTS))
+        assert (await jobs.counts())["hard", "failed"] == 1
+
+    play(scenario)
+
+
+def test_what_was_running_when_the_process_died_is_run_again(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        async def die(job: Job) -> None:
+            raise KeyboardInterrupt
+
+        jobs = JobService(store_of(app), {"cut": die})
+        await queue(store_of(app), me.space_id, "cut")
+        with pytest.raises(KeyboardInterrupt):
+            await jobs.run_next()
+        assert (await jobs.counts())["cut", "running"] == 1
+        assert await jobs.resume() == 1
+        assert (await jobs.counts())["cut", "queued"] == 1
+
+    play(scenario)
+
+
+def test_a_memory_whose_last_day_has_passed_is_archived_by_its_job(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        item = (await app.memories.capture(me, Draft(content="soon gone", kind=Kind.NOTE, expires="1h"))).id
+
+        def hurry(session: Session) -> None:
+            memory = session.memories.get(me.spaces, item)
+            assert memory is not None
+            session.memories.save(dataclasses.replace(memory, expires_at=session.instant()))
+
+        await store_of(app).write(hurry)
+        await make_due(store_of(app), "expire")
+        assert await app.jobs.run_next()
+        memory = await app.memories.get(me, item)
+        assert memory.archive_reason == "expired"
+
+    play(scenario)
