@@ -69,11 +69,13 @@ class Bridge:
     def initialize(self) -> Message:
         answer = self.ask("initialize", {"protocolVersion": OLD_ERA, "capabilities": {}, "clientInfo": CLIENT})
         self.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        assert "result" in answer, answer
         result: Message = answer["result"]
         return result
 
     def call(self, tool: str, **arguments: Any) -> Message:
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        assert "result" in answer, answer
         result: Message = answer["result"]
         assert not result.get("isError"), result
         structured: Message = result["structuredContent"]

@@ -96,17 +96,19 @@ def test_answers_from_the_cache_are_those_of_a_live_daemon_to_the_byte(household
     assert kept == live
 
 
-def test_calls_in_flight_when_the_daemon_dies_get_an_error_and_questions_are_asked_again(household: Household) -> None:
+def test_what_is_safe_to_repeat_is_asked_again_when_the_daemon_dies_and_other_calls_get_an_error(household: Household) -> None:
     bridge = household.client()
     bridge.capture("the vault is open")
     state = household.daemon()
     os.kill(state.pid, signal.SIGSTOP)
-    call = bridge.send("tools/call", {"name": "cortexa_recent", "arguments": {}})
+    read = bridge.send("tools/call", {"name": "cortexa_recent", "arguments": {}})
+    write = bridge.send("tools/call", {"name": "a_tool_that_may_write_twice", "arguments": {}})
     question = bridge.send("tools/list")
     household.kill_daemon()
-    answers = {answer["id"]: answer for answer in (bridge.next(), bridge.next())}
-    assert answers[call]["error"]["code"] == -32000
-    assert "may or may not have been done" in answers[call]["error"]["message"]
+    answers = {answer["id"]: answer for answer in (bridge.next(), bridge.next(), bridge.next())}
+    assert answers[write]["error"]["code"] == -32000
+    assert "may or may not have been done" in answers[write]["error"]["message"]
+    assert "the vault is open" in str(answers[read]["result"]["content"])
     assert answers[question]["result"]["tools"]
     assert bridge.capture("goes on")
 

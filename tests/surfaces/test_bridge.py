@@ -62,11 +62,12 @@ class Stage:
         for each in self._sockets:
             each.close()
 
-    def _connect(self) -> socket.socket:
+    def _connect(self) -> tuple[socket.socket, DaemonState]:
         offer = self.offers.get(timeout=WAIT_S)
         if isinstance(offer, Exception):
             raise offer
-        return offer
+        state = DaemonState(pid=1, version=VERSION, urls=(), socket="", started_at="", repeatable=("read_only",))
+        return offer, state
 
 
 class Daemon:
@@ -138,6 +139,18 @@ def test_a_new_daemon_is_told_of_the_handshake_and_its_answer_stays_inside(stage
     second.answers(second.hears(), {"content": []})
     assert play.heard()["id"] == 5
     assert play.silent()
+
+
+def test_a_call_of_a_tool_that_may_be_called_twice_is_asked_again_of_the_next_daemon(stage: Callable[..., Stage]) -> None:
+    play = stage()
+    first = play.daemon()
+    call = {**_request(1, "tools/call"), "params": {"name": "read_only"}}
+    play.client(call)
+    assert first.hears() == call
+    first.dies()
+    second = play.daemon()
+    second.answers(second.hears(), {"content": []})
+    assert play.heard() == {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
 
 
 def test_what_a_dead_daemon_was_given_is_an_error_for_calls_and_asked_again_for_questions(stage: Callable[..., Stage]) -> None:

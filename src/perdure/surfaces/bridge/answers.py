@@ -60,14 +60,3 @@ def read_answers(home: Home, family: str) -> KeptAnswers | None:
         return KeptAnswers(kept["families"][family], kept["latest"]) if kept["version"] == VERSION else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def repeatable_tools(home: Home, family: str) -> frozenset[str]:
-    """Tools that do no more when called twice, as their annotations tell; none when nothing is kept."""
-    try:
-        listed = json.loads(home.tools_cache.read_bytes())["families"][family].values()
-        tools = [tool for results in listed for tool in json.loads(results["tools/list"])["tools"]]
-        hints = {tool["name"]: tool["annotations"] for tool in tools}
-        return frozenset(name for name, hint in hints.items() if hint.get("readOnlyHint") or hint.get("idempotentHint"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return frozenset()

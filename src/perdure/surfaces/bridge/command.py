@@ -12,10 +12,10 @@ from types import FrameType
 
 from perdure.domain.launch import Launch
 from perdure.errors import Timeout
-from perdure.surfaces.bridge.answers import read_answers, repeatable_tools
+from perdure.surfaces.bridge.answers import read_answers
 from perdure.surfaces.bridge.pump import Pump
 from perdure.surfaces.bridge.start import Refused, find_connection, is_older, open_connection
-from perdure.surfaces.bridge.state import read_state
+from perdure.surfaces.bridge.state import DaemonState, read_state
 
 if sys.platform == "win32":
     import msvcrt
@@ -31,12 +31,11 @@ def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Map
             signal.signal(number, _leave)
     hello = {"family": family, "token": launch.token, "cwd": os.getcwd(), "project": project}
     pump = Pump(
-        lambda: open_connection(launch, environ, hello)[0],
+        lambda: open_connection(launch, environ, hello),
         _claim_stdout(),
         # An answer given before the token was checked would be given to anyone.
         kept=read_answers(launch.home, family) if launch.token is None else None,
         connection=_running(launch, hello),
-        repeatable=lambda: repeatable_tools(launch.home, family),
     )
     for line in sys.stdin.buffer:
         pump.take(line)
@@ -44,16 +43,15 @@ def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Map
     return 0
 
 
-def _running(launch: Launch, hello: Mapping[str, object]) -> socket.socket | None:
+def _running(launch: Launch, hello: Mapping[str, object]) -> tuple[socket.socket, DaemonState] | None:
     """A connection to a daemon that is there already, so that its answers need not come from the kept ones."""
     state = read_state(launch.home)
     if state is None or is_older(state.version):
         return None
     try:
-        found = find_connection(launch.home, hello, timeout_s=_GLANCE_S)
+        return find_connection(launch.home, hello, timeout_s=_GLANCE_S)
     except (Refused, Timeout):
         return None  # the pump tries again, and tells the client why not
-    return found[0] if found else None
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

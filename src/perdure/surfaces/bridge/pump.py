@@ -18,6 +18,7 @@ from perdure.errors import PerdureError
 from perdure.surfaces.bridge.answers import KeptAnswers
 from perdure.surfaces.bridge.messages import INVALID_REQUEST, MAX_LINE_BYTES, failure, parse, request_key, with_id
 from perdure.surfaces.bridge.start import Refused
+from perdure.surfaces.bridge.state import DaemonState
 
 DRAIN_S = 15.0
 MAX_TRIES = 3
@@ -44,26 +45,25 @@ class _Line:
 class Pump:
     """`connect` answers a connection that the daemon has accepted, and starts the daemon if need be.
 
-    `write` takes whole lines, from either thread. `connection`: one that is there already. `repeatable`, asked when a daemon
-    has died, names the tools that do no more when called twice.
+    `write` takes whole lines, from either thread. `connection`: one that is there already. Each comes with what its daemon
+    tells of itself, the tools that do no more when called twice among it.
     """
 
     def __init__(
         self,
-        connect: Callable[[], socket.socket],
+        connect: Callable[[], tuple[socket.socket, DaemonState]],
         write: Callable[[bytes], None],
         *,
         kept: KeptAnswers | None = None,
-        connection: socket.socket | None = None,
-        repeatable: Callable[[], frozenset[str]] = frozenset,
+        connection: tuple[socket.socket, DaemonState] | None = None,
     ) -> None:
         self._connect = connect
         self._write = write
         self._kept = kept
-        self._repeatable = repeatable
         self._changed = threading.Condition()
         self._sending = threading.Lock()  # taken before `_changed` by whoever takes both
-        self._connection = connection
+        self._connection = connection[0] if connection else None
+        self._repeatable = frozenset(connection[1].repeatable if connection else ())
         self._waiting: list[_Line] = []
         self._open: dict[str, _Line] = {}
         self._initialize: _Line | None = None
@@ -148,13 +148,14 @@ class Pump:
     def _reconnect(self) -> socket.socket | None:
         """A new connection that knows the client's handshake and has what waited; None when there can be none."""
         try:
-            connection = self._connect()
+            connection, state = self._connect()
         except (PerdureError, Refused) as error:
             self._refuse(error.code, error.message)
             return None
         except Exception as error:  # noqa: BLE001 - the client must be told, whatever it is, and may ask again
             self._refuse("internal", f"perdure cannot be reached: {type(error).__name__}")
             return None
+        self._repeatable = frozenset(state.repeatable)
         with self._changed:
             lines = self._handshake()
             self._greeted = True
@@ -206,10 +207,9 @@ class Pump:
     def _settle(self, connection: socket.socket) -> None:
         """The daemon is gone: what may be sent again waits for the next one, the rest is answered by an error."""
         self._shut(connection)
-        repeatable = self._repeatable()
         with self._sending, self._changed:
             self._connection = None
-            for line in [line for line in self._open.values() if not line.may_be_sent_again(repeatable)]:
+            for line in [line for line in self._open.values() if not line.may_be_sent_again(self._repeatable)]:
                 self._write(failure(str(line.key), RESTARTED, reason="restarted"))
                 del self._open[str(line.key)]
             for line in self._open.values():

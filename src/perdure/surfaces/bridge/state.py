@@ -12,7 +12,8 @@ from perdure.domain.launch import Home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonState:
-    """`urls` are the HTTP addresses; `socket` is the path of a Unix socket or, with a `nonce`, `host:port` on this machine."""
+    """`urls` are the HTTP addresses; `socket` is the path of a Unix socket or, with a `nonce`, `host:port` on this machine;
+    `repeatable` names the tools that do no more when called twice."""
 
     pid: int
     version: str
@@ -20,13 +21,14 @@ class DaemonState:
     socket: str
     started_at: str
     nonce: str | None = None
+    repeatable: tuple[str, ...] = ()
 
 
 def read_state(home: Home) -> DaemonState | None:
     """What the last daemon wrote, which may have died since; None when there is none or its file cannot be read."""
     try:
         raw: dict[str, Any] = json.loads(home.state_file.read_bytes())
-        return DaemonState(**{**raw, "urls": tuple(raw["urls"])})
+        return DaemonState(**{**raw, "urls": tuple(raw["urls"]), "repeatable": tuple(raw.get("repeatable", ()))})
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -90,6 +90,7 @@ async def serve(launch: Launch, app: App, *, listeners: list[socket.socket], say
         socket=address,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         nonce=nonce,
+        repeatable=gate.repeatable,
     )
     worker = Worker(app)
 

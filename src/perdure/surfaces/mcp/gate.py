@@ -49,6 +49,11 @@ class Gate:
     def doors(self) -> tuple[str, ...]:
         return tuple(self._doors)
 
+    @property
+    def repeatable(self) -> tuple[str, ...]:
+        """The tools of all doors that do no more when called twice."""
+        return tuple(name for name, (_, tool) in self._doors[ALL].items() if tool.repeatable or not tool.writes)
+
     def tools(self, door: str, caller: Caller) -> list[Tool]:
         """What the caller may use there, in the family's order."""
         return [tool for _, tool in self._doors[door].values() if caller.is_primary or not tool.primary]
