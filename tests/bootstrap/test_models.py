@@ -66,7 +66,13 @@ def test_a_servers_key_is_sent_to_it_and_openais_is_not() -> None:
         assert embedder is not None
         embedder.embed_query("a")
     assert server.keys == ["Bearer server-key"]
-    assert server.requests[0]["path"] == "/v1/embeddings"
+    assert (server.requests[0]["path"], server.requests[0]["model"]) == ("/v1/embeddings", "m")
+
+
+def test_openais_key_goes_to_openai_alone() -> None:
+    embedder = embedder_of("openai:text-embedding-3-small", openai_key=lambda: "openai-key", server_key=lambda: "server-key")
+    assert isinstance(embedder, RemoteEmbedder)
+    assert (embedder._url, embedder._key()) == ("https://api.openai.com/v1/embeddings", "openai-key")
 
 
 def test_no_key_crosses_the_network_unencrypted() -> None:
