@@ -66,7 +66,7 @@ class PrimaryOnly(Forbidden):
 
 
 class VaultLocked(PerdureError):
-    """The vault is locked; unlock it with `perdure vault unlock`."""
+    """The vault is locked; unlock it with `perdure vault unlock` (`perdure doctor` says why it did not open by itself)."""
 
     code = "vault_locked"
     status = 423

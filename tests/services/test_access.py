@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from perdure.app import App
@@ -56,5 +58,26 @@ def test_the_caller_key_is_the_connection_where_there_is_one_else_the_token(play
         assert app.access.authenticate(secret, key="session-7").key == "session-7"
         caller = app.access.authenticate(secret)
         assert caller.key == caller.token_id
+
+    play(scenario)
+
+
+def test_revoking_the_primary_token_makes_a_new_one_so_that_the_owner_is_not_locked_out(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        old = app.access.primary_secret()
+        app.access.revoke_token(app.access.authenticate(old).token_id)
+        with pytest.raises(Unauthorized):
+            app.access.authenticate(old)
+        assert app.access.authenticate(app.access.primary_secret()).is_primary
+
+    play(scenario)
+
+
+def test_a_lost_token_file_is_made_anew_at_the_next_start(play: Play, tmp_home: Path) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        await app.vault.close()
+        (tmp_home / "token").unlink()
+        await app.vault.start()
+        assert app.access.authenticate((tmp_home / "token").read_text().strip()).is_primary
 
     play(scenario)

@@ -260,3 +260,13 @@ def test_a_rekey_that_fails_leaves_the_old_key_valid_and_can_be_repeated(play: P
         assert (await app.memories.get(me, item)).content == "still here"
 
     play(scenario)
+
+
+def test_a_vault_that_only_its_lost_key_file_opens_says_so(play: Play, tmp_home: Path) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        await app.vault.close()
+        (tmp_home / "vault.key").rename(tmp_home / "mislaid")
+        with pytest.raises(VaultLocked, match="key file back"):
+            await reopened(tmp_home).vault.start()
+
+    play(scenario)

@@ -57,8 +57,11 @@ class AccessService:
         return self._header.add_token(kind, name.strip())
 
     def revoke_token(self, token_id: str) -> Token:
-        """Raises NotFound."""
-        return self._header.revoke_token(token_id)
+        """The revoked token. The owner is never locked out: a new primary token takes a revoked one's place. Raises NotFound."""
+        token = self._header.revoke_token(token_id)
+        if token.kind is TokenKind.PRIMARY:
+            self._header.ensure_primary()
+        return token
 
     def primary_secret(self) -> str | None:
         return self._header.primary_secret()

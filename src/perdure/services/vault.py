@@ -45,17 +45,25 @@ class VaultService:
     async def start(self) -> VaultState:
         """Open the vault, or make one where there is neither vault nor header; stays locked where a person must unlock it.
 
-        Raises VaultMissing when only one of the two files is there: nothing is ever made beside the remains of a vault.
+        Raises VaultMissing when only one of the two files is there: nothing is ever made beside the remains of a vault. Raises
+        VaultLocked, saying what is missing, where no person could unlock it either.
         """
         if await asyncio.to_thread(self._create_if_new):
             await self._prepare()
             return VaultState.OPEN
+        if self._header.exists():
+            await asyncio.to_thread(self._header.ensure_primary)
         try:
             return await self.unlock()
         except VaultLocked as error:
-            if isinstance(error, WrongKey):
+            if isinstance(error, WrongKey) or not self._can_be_unlocked:
                 raise
             return VaultState.LOCKED
+
+    @property
+    def _can_be_unlocked(self) -> bool:
+        """Whether a person could give what opens it."""
+        return any(slot.kind in (SlotKind.PASSPHRASE, SlotKind.RECOVERY) for slot in self._header.slots())
 
     def _create_if_new(self) -> bool:
         """The header comes before the vault, for a key that is nowhere kept opens nothing. The mark tells a creation that was
@@ -108,7 +116,7 @@ class VaultService:
 
     async def lock(self) -> None:
         """Close the vault and forget the key. Raises Conflict where it would open again by itself at once."""
-        if not any(slot.kind in (SlotKind.PASSPHRASE, SlotKind.RECOVERY) for slot in self._header.slots()):
+        if not self._can_be_unlocked:
             raise Conflict("Nothing could unlock it again: add a passphrase first with `perdure vault key add passphrase`.")
         async with self._changing:
             await asyncio.to_thread(self._engine.close)

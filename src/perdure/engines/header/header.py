@@ -207,6 +207,12 @@ class FileKeyHeader:
                 delete_file(self._token_file)
         return revoked
 
+    def ensure_primary(self) -> None:
+        secret = self.primary_secret()
+        found = self.find_token(secret) if secret is not None else None
+        if found is None or found.kind is not TokenKind.PRIMARY:
+            self.add_token(TokenKind.PRIMARY, "primary")
+
     def primary_secret(self) -> str | None:
         """The primary token's secret from its own 0600 file; None when there is none to read."""
         try:
@@ -237,9 +243,7 @@ class FileKeyHeader:
             known = {token.id for token in present}
             tokens = (*present, *(token for token in document.tokens if token.id not in known))
             self._write(document.model_copy(update={"tokens": tokens}))
-        secret = self.primary_secret()
-        if secret is None or self.find_token(secret) is None:
-            self.add_token(TokenKind.PRIMARY, "primary")
+        self.ensure_primary()
 
     @property
     def _lock_path(self) -> Path:

@@ -51,7 +51,7 @@ def open_connection(
                 return found
             if child is not None and child.poll():
                 raise Internal(f"perdure did not start: {_last_words(home)}")
-            waits = state is not None and is_older(state.version) and _asked_to_stop(state)
+            waits = state is not None and is_older(state.version) and ask_to_stop(state)
             if not waits and (child is None or child.poll() == 0) and lock.take():
                 child = _start(launch, environ)
             if time.monotonic() > deadline:
@@ -73,6 +73,17 @@ class Refused(Exception):
         super().__init__(message)
 
 
+def ask_to_stop(state: DaemonState) -> bool:
+    """Ask a daemon to end, as the owner of its socket and without a token; False where none is there."""
+    try:
+        _connect(state, {"stop": True}, HELLO_TIMEOUT_S).close()
+    except Refused:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def find_connection(
     home: Home, hello: Mapping[str, object], *, timeout_s: float = HELLO_TIMEOUT_S
 ) -> tuple[socket.socket, DaemonState] | None:
@@ -91,17 +102,6 @@ def find_connection(
         connection.close()
         return None
     return connection, state
-
-
-def _asked_to_stop(state: DaemonState) -> bool:
-    """An older daemon is asked to make way; False once it is gone."""
-    try:
-        _connect(state, {"stop": True}, HELLO_TIMEOUT_S).close()
-    except Refused:
-        return True
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _connect(state: DaemonState, hello: Mapping[str, object], timeout_s: float) -> socket.socket:

@@ -106,7 +106,9 @@ def token_of(launch: Launch) -> str:
         return launch.home.token_file.read_text("ascii").strip()
     except (OSError, ValueError) as error:
         why = f"{launch.home.token_file} cannot be read"
-        raise Failure("unauthorized", f"{why}; start perdure once with `perdure serve`, or set PERDURE_TOKEN.") from error
+        raise Failure(
+            "unauthorized", f"{why}; `perdure stop` and the same command again make a new one, or set PERDURE_TOKEN."
+        ) from error
 
 
 def part(value: str) -> str:

@@ -13,7 +13,7 @@ import click
 from perdure.domain.launch import Launch
 from perdure.domain.version import VERSION
 from perdure.errors import PerdureError
-from perdure.surfaces.bridge.start import Refused, find_connection
+from perdure.surfaces.bridge.start import Refused, ask_to_stop, find_connection
 from perdure.surfaces.bridge.state import DaemonState
 from perdure.surfaces.cli.client import reach
 from perdure.surfaces.cli.command import command
@@ -85,7 +85,8 @@ def stop(invocation: Invocation) -> int:
         invocation.tell({"stopped": False}, "perdure does not run.")
         return OK
     with waiting("Stopping perdure"):
-        reach(state, invocation.launch).post("/api/stop")
+        if not ask_to_stop(state):  # over its own socket no token is needed, which may be what was lost
+            reach(state, invocation.launch).post("/api/stop")
         _wait_for_end(invocation.launch, state)
     invocation.tell({"stopped": True, "pid": state.pid}, f"perdure (process {state.pid}) has stopped.")
     return OK
