@@ -106,9 +106,8 @@ def token_of(launch: Launch) -> str:
         return launch.home.token_file.read_text("ascii").strip()
     except (OSError, ValueError) as error:
         why = f"{launch.home.token_file} cannot be read"
-        raise Failure(
-            "unauthorized", f"{why}; `perdure stop` and the same command again make a new one, or set PERDURE_TOKEN."
-        ) from error
+        what = "`perdure stop` and then `perdure serve` make a new one, or set PERDURE_TOKEN"
+        raise Failure("unauthorized", f"{why}; {what}.") from error
 
 
 def part(value: str) -> str:
