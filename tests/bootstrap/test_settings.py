@@ -18,6 +18,19 @@ def test_what_is_said_wins_over_the_environment_and_that_over_the_defaults(tmp_p
     assert (default.home.folder, default.port, default.host) == (Path.home() / ".perdure", None, None)
 
 
+def test_every_variable_is_read_and_an_empty_one_says_nothing(tmp_path: Path) -> None:
+    secrets = read_launch(home=tmp_path, environ={"PERDURE_TOKEN": "pdi_x", "PERDURE_PASSPHRASE": "open"})
+    assert (secrets.token, secrets.passphrase, secrets.log_level) == ("pdi_x", "open", "info")
+    names = ("HOME", "HOST", "PORT", "TOKEN", "PASSPHRASE")
+    assert read_launch(environ={f"PERDURE_{name}": "" for name in names}) == read_launch(environ={})
+
+
+@pytest.mark.parametrize("port", [0, 1, 65_535])
+def test_a_port_is_any_there_is_and_zero_is_a_free_one(port: int) -> None:
+    assert read_launch(environ={"PERDURE_PORT": str(port)}).port == port
+    assert read_launch(port=port, environ={"PERDURE_PORT": "4001"}).port == port
+
+
 @pytest.mark.parametrize("port", ["-1", "65536", "web", "1.5"])
 def test_a_port_that_is_none_is_refused_with_what_is_allowed(port: str) -> None:
     with pytest.raises(InvalidInput, match="1 and 65535"):
@@ -35,4 +48,5 @@ def test_a_daemon_is_not_given_the_token_of_the_bridge_that_starts_it(monkeypatc
     monkeypatch.setenv("PERDURE_LOG", "debug")
     environ = child_environ()
     assert "PERDURE_TOKEN" not in environ
+    assert "pdi_secret" not in environ.values()
     assert environ["PERDURE_LOG"] == "debug"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -10,7 +10,7 @@ from perdure.domain.access import Caller
 from perdure.domain.kinds import Kind
 from perdure.domain.memory import Draft
 from perdure.domain.records import Job, JobState
-from perdure.errors import ProviderUnavailable
+from perdure.errors import ProviderUnavailable, VaultLocked
 from perdure.ports.store import Session, Store
 from perdure.services.jobs import MAX_ATTEMPTS, JobService
 from tests.services.conftest import Play
@@ -85,6 +85,82 @@ def test_a_job_that_fails_waits_and_is_given_up_after_five_attempts(play: Play) 
                 await make_due(store_of(app), "hard")
         assert ran == list(range(MAX_ATTEMPTS))
         assert (await jobs.counts())["hard", "failed"] == 1
+
+    play(scenario)
+
+
+def test_each_failure_waits_four_times_as_long_counted_from_now_even_for_a_job_long_overdue(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        async def fail(job: Job) -> None:
+            raise ProviderUnavailable
+
+        async def instant() -> datetime:
+            return await store_of(app).write(lambda session: session.instant())
+
+        jobs = JobService(store_of(app), {"hard": fail})
+        await queue(store_of(app), me.space_id, "hard", delay=timedelta(days=-9))
+        for seconds in (2, 8, 32, 128):
+            before = await instant()
+            assert await jobs.run_next()
+            due = await jobs.next_due()
+            assert due is not None
+            assert before < due - timedelta(seconds=seconds) < await instant()
+            await make_due(store_of(app), "hard")
+
+    play(scenario)
+
+
+def test_a_job_that_succeeds_at_last_is_done_without_an_error(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        async def fail_once(job: Job) -> None:
+            if job.attempts == 0:
+                raise ProviderUnavailable
+            assert job.error == "provider_unavailable"
+
+        jobs = JobService(store_of(app), {"flaky": fail_once})
+        await queue(store_of(app), me.space_id, "flaky")
+        assert await jobs.run_next()
+        await make_due(store_of(app), "flaky")
+        assert await jobs.run_next()
+        assert (await jobs.counts())["flaky", "done"] == 1
+
+    play(scenario)
+
+
+def test_a_vault_that_is_locked_under_a_job_costs_it_no_attempt(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        attempts: list[int] = []
+
+        async def locked_at_first(job: Job) -> None:
+            attempts.append(job.attempts)
+            if len(attempts) == 1:
+                raise VaultLocked
+
+        jobs = JobService(store_of(app), {"cut": locked_at_first})
+        await queue(store_of(app), me.space_id, "cut")
+        with pytest.raises(VaultLocked):
+            await jobs.run_next()
+        assert await jobs.resume() == 1
+        assert await jobs.run_next()
+        assert attempts == [0, 0]
+
+    play(scenario)
+
+
+def test_the_job_due_longest_is_run_first_and_one_of_an_unknown_kind_never(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        ran: list[str] = []
+
+        async def handle(job: Job) -> None:
+            ran.append(job.kind)
+
+        jobs = JobService(store_of(app), {"young": handle, "old": handle})
+        for kind, delay in (("young", -1), ("old", -2), ("foreign", -3)):
+            await queue(store_of(app), me.space_id, kind, delay=timedelta(hours=delay))
+        while await jobs.run_next():
+            pass
+        assert ran == ["old", "young"]
+        assert (await jobs.counts())["foreign", "queued"] == 1
 
     play(scenario)
 
