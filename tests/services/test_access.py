@@ -13,7 +13,8 @@ from tests.services.conftest import Play
 def test_the_primary_token_names_the_owner_and_an_integration_token_is_less(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         owner = app.access.authenticate(app.access.primary_secret())
-        assert owner.is_primary
+        assert (owner.is_primary, owner.client) == (True, None)
+        assert app.access.authenticate(app.access.primary_secret(), client="cursor").client == "cursor"
         token, secret = app.access.create_token(TokenKind.INTEGRATION, " cursor ")
         caller = app.access.authenticate(secret)
         assert (caller.is_primary, caller.client, caller.token_id) == (False, "cursor", token.id)
