@@ -15,7 +15,11 @@ _MAX_PASSES = 4
 
 _KEYWORD = re.compile(
     r"""(?ix)
-    (?P<password> pass(?:word|wd|phrase|code) | pwd | (?<![a-z0-9]) p(?:w|ass) (?=\s*[:=]) )
+    (?P<password> pass(?:word|wd|phrase|code|wort) | pwd | (?<![a-z0-9]) p(?:w|ass) (?=\s*[:=]) | kennwort
+        | (?<![^\W\d_]) (?:contrase(?:\u00f1|n\u0303?)a | senha | mots?[ _-]de[ _-]passe)
+        | (?<![^\W\d_]) (?:(?:\u015f|s\u0327?)ifre(?:m|si)? | parola(?:m|s\u0131)?)  # Turkish; parola is Italian for any word
+        | \u043f\u0430\u0440\u043e\u043b(?:\u044c|\u044f|\u0438|\u0435\u043c)  # Russian
+        | \u30d1\u30b9\u30ef\u30fc\u30c9 | \u5bc6(?:\u7801|\u78bc) )  # Japanese, Chinese
     | (?P<pin> (?<![a-z]) pin (?:[ -]?code|[ ]number)? )
     | (?P<token> token )
     | (?P<secret> secret (?:[_ -]?access)? (?:[_ -]?key)? )
@@ -27,10 +31,14 @@ _QUOTED = r"""(?:[bfru]{0,2}\\?(?P<quote>["'`])(?P<quoted>(?:(?!\\?(?P=quote))[^
 _BARE = r"""(?P<bare>(?:[^\s"'`;&,<\\]|&(?!\w{1,30}=)|,(?!\s|$|\w{1,30}[=:]|["'])|<(?!/)|\\(?![n"'])){1,200})"""
 _VALUE = rf"(?:{_QUOTED}|{_BARE})"
 _ABOUT = r"(?:\s{1,3}(?:for|of|to|on|at)(?:\s{1,3}(?!is\b|was\b)[\w.@'/-]{1,40}){1,6})?"
-_ASSIGNED = re.compile(rf"""(?i){_SUFFIX}(?:\\?["']\]?)?(?P<operator>\s{{0,3}}(?:=>|:=|={{1,3}}|:|>)\s{{0,3}}){_VALUE}""")
+_ASSIGNED = re.compile(
+    rf"""(?i){_SUFFIX}(?:\\?["']\]?)?(?P<operator>\s{{0,3}}(?:=>|:=|={{1,3}}|[:\uff1a\uff1d]|>)\s{{0,3}}){_VALUE}"""
+)
 _TOLD = re.compile(
     rf"(?i){_ABOUT}"
-    r"(?:\s{0,3}[:=]|\s{1,3}(?:(?:is |was )?(?:now|set to|changed to|reset to)|is|was|are|to|[-\u2013\u2014])(?::|\s))\s{0,3}"
+    r"(?:\s{0,3}[:=\uff1a\uff1d]|\s{0,3}[\u306f\u662f]"  # ha, shi: the copulas that take no space
+    r"|\s{1,3}(?:(?:is |was )?(?:now|set to|changed to|reset to)|is|was|are|to|es|est|ist|lautet|\u00e9|[-\u2013\u2014])(?::|\s))"
+    r"\s{0,3}"
     rf"(?:(?:now|currently|still)\s{{1,3}})?{_VALUE}"
 )
 _FOLLOWED = re.compile(rf"[ \t]{{1,3}}{_VALUE}")
@@ -39,6 +47,10 @@ _AUTHORIZATION = re.compile(
     r"|(?<![a-z0-9])(?:bearer|basic)\s{1,3})(?P<value>[A-Za-z0-9+/=._~-]{8,}+)"
 )
 _LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@-]{1,64}:(?P<value>[^\s\"'@]{1,128})")
+
+_CLIENT_PASSWORD = re.compile(
+    r"(?<![\w./-])(?:mysql(?:admin|dump|import|show)?|mariadb(?:-admin|-dump)?)(?=\s)[^\n|;&]{0,200}?\s-p[\"']?(?P<value>[^\s\"'|;&]{3,128})"
+)
 
 _REFERENCE = re.compile(
     r"""(?ix)
@@ -50,9 +62,16 @@ _REFERENCE = re.compile(
     | required[|,].*
     """
 )
-_REFERENCE_END = re.compile(
-    r"(?i)(?:^|[-_.])(?:pass(?:word|wd|phrase|code)?|pwd|token|secret|(?:api[-_ ]?)?key)s?(?:[-_.][a-z]*)?[-_]?[0-9]{0,2}$|\$\{"
+_SECRET_WORD = r"(?:pass(?:word|wd|phrase|code)?|pwd|token|secret|(?:api[-_ ]?)?key)s?"
+_REFERENCE_NAME = re.compile(
+    # Names of secrets, as against secrets that hold the word: lower or upper case throughout, digits in db2, s3 and at the end.
+    rf"(?i:{_SECRET_WORD}[-_]?[0-9]{{0,2}})"
+    rf"|(?:(?:[a-z]{{4,}}|[a-z]{{1,3}}[0-9]?)[-_. ]){{1,8}}{_SECRET_WORD}(?:[-_.][a-z]*)?(?:_[0-9]{{1,2}})?"
+    rf"|(?:[A-Z][A-Z0-9]*[-_.]){{1,8}}(?i:{_SECRET_WORD})(?:[-_.][A-Z]*)?(?:_?[0-9]{{1,2}})?"
+    r"|.*\$\{.*"
 )
+_MIXED_NAME = re.compile(rf"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z]{{3,}}-(?i:{_SECRET_WORD})")
+"""No name is written like that: `Kitten-Secret`."""
 _CAMEL_REFERENCE = re.compile(r"[a-z][A-Za-z]*(?:Password|Passwd|Token|Secret|Key)[0-9]{0,2}")
 _CODE = re.compile(
     r"[\w.]+[\[(].*|(?:self|this|os|process|config|settings|cfg|env|ctx|req|request|res|args|opts|options|props|data|user|form|params|state)"
@@ -65,6 +84,7 @@ _NOT_TOLD = re.compile(
     | v?[0-9]+(?:\.[0-9x]+)+\S* | [0-9]{4}-[0-9]{2}(?:-[0-9]{2}\S*)? | [0-9]{1,2}[:.][0-9]{2}\S*
     | [0-9]+[-+]?(?:b|bytes?|bits?|chars?|characters?|days?|d|hours?|hrs?|h|min|mins|minutes?|s|secs?|ms|kb?|mb|gb|x|th|st|nd|rd|
         digits?|words?|letters?|times?|rounds?|factor|fold|way|step|symbols?|months?|weeks?|years?|attempts?)(?:[-/].*)?
+    | [0-9]{1,3}(?:\u6587\u5b57|[\u4f4d\u6841\u4e2a\u500b]).*
     | [\w.+-]++@[\w-]++\.[\w.-]+ | [^\s/]++/\S+\.\w{1,8} | \#[0-9]+ | [0-9]+%
     """
 )
@@ -75,6 +95,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"[0-9]")
 _SYMBOL = re.compile(r"[!@#$%^&*+?~|]")
 _MIXED_RUN = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{6,}")
+_GROUPED = re.compile(r"(?=.*[A-Za-z])(?=(?:[^0-9]*[0-9]){4})[A-Za-z0-9]{2,5}(?:-[A-Za-z0-9]{2,5}){2,8}")
+"""A key in short groups: `a8f5-99e2-bb13`."""
 
 
 def redact(text: str) -> tuple[str, tuple[str, ...]]:
@@ -124,8 +146,8 @@ def _authorized(text: str) -> Iterator[Span]:
         random = _DIGIT.search(value) or (len(value) >= 12 and not value.islower() and not value.istitle()) or value.endswith("=")
         if random and not _is_reference(value):
             yield match.start("value"), match.end("value"), "authorization"
-    if "-u" in text:
-        for match in _LOGIN.finditer(text):
+    for hint, pattern in (("-u", _LOGIN), ("-p", _CLIENT_PASSWORD)):
+        for match in pattern.finditer(text) if hint in text else ():
             if not _is_reference(match["value"]):
                 yield match.start("value"), match.end("value"), "password"
 
@@ -138,6 +160,11 @@ def _named(text: str) -> Iterator[Span]:
             yield (*span, _kind(name))
 
 
+def _is_sure(name: re.Match[str]) -> bool:
+    """Whether next to nothing but a secret goes under that name."""
+    return name.lastgroup == "password" and not name[0].lower().startswith("parola")
+
+
 def _kind(name: re.Match[str]) -> str:
     group = name.lastgroup or "secret"
     return "api-key" if group == "key" else group
@@ -147,7 +174,7 @@ def _assigned(text: str, name: re.Match[str]) -> tuple[int, int] | None:
     match = _ASSIGNED.match(text, name.end())
     if match is None or (match["operator"].strip() == ">" and not text.startswith("</", match.end())):
         return None
-    strong = name.lastgroup == "password"
+    strong = _is_sure(name)
     if match["quoted"] is not None:
         value = match["quoted"]
         interpolated = "f" in text[match.end("operator") : match.start("quote")] and "{" in value
@@ -177,7 +204,7 @@ def _told(text: str, name: re.Match[str]) -> tuple[int, int] | None:
         return span if is_pin and not _UNIT_FOLLOWS.match(text, span[1]) else None
     if _is_reference(value) or _CODE.fullmatch(value) or _NOT_TOLD.fullmatch(value):
         return None
-    if name.lastgroup != "password":
+    if not _is_sure(name):
         return span if _is_weak(value) else None
     if value.isdigit():
         return span if not direct and len(value) >= 4 and not _UNIT_FOLLOWS.match(text, span[1]) else None
@@ -209,11 +236,11 @@ def _is_quoted_secret(value: str, *, strong: bool, phrase: bool) -> bool:
 def _is_strong(value: str) -> bool:
     if len(value) < 4 or not _LETTER.search(value):
         return value.isdigit() and len(value) >= 4
-    return bool(_DIGIT.search(value) or _SYMBOL.search(value))
+    return bool(_DIGIT.search(value) or _SYMBOL.search(value) or _MIXED_NAME.fullmatch(value))
 
 
 def _is_weak(value: str) -> bool:
-    return bool(_MIXED_RUN.search(value))
+    return bool(_MIXED_RUN.search(value) or _GROUPED.fullmatch(value))
 
 
 def _is_env_line(text: str, start: int, *, end: int) -> bool:
@@ -227,5 +254,5 @@ def _is_env_line(text: str, start: int, *, end: int) -> bool:
 def _is_reference(value: str) -> bool:
     """Whether it names where a secret is, or what it should be, rather than being one."""
     return is_filler(value) or bool(
-        _REFERENCE.fullmatch(value) or _REFERENCE_END.search(value) or _CAMEL_REFERENCE.fullmatch(value)
+        _REFERENCE.fullmatch(value) or _REFERENCE_NAME.fullmatch(value) or _CAMEL_REFERENCE.fullmatch(value)
     )
