@@ -20,6 +20,7 @@ from perdure.domain.memory import Memory, MemoryVersion
 from perdure.domain.records import AuditEntry, ConfidenceChange, Event, Job, Link, ToolMetric
 from perdure.domain.retrieval import Candidate, Filter, Standing
 from perdure.domain.scopes import Project, Space
+from perdure.domain.vectors import Coverage, EmbeddingModel
 
 T = TypeVar("T")
 
@@ -130,6 +131,32 @@ class Documents(Protocol):
         ...
 
 
+class Vectors(Protocol):
+    """Embeddings of live memories, hung on their documents: gone with them, and renewed when the text is.
+
+    Vectors of different models (`EmbeddingModel.key`) are never compared. An index over them is a cache: rebuilt from the
+    rows whenever it is missing, stale or damaged, and never trusted over them.
+    """
+
+    def put(self, space_id: str, memory_id: str, model: EmbeddingModel, vectors: Sequence[bytes]) -> None:
+        """The vectors of a memory's windows instead of those it had; nothing for a memory that is not live."""
+        ...
+
+    def search(self, vector: bytes, model: EmbeddingModel, where: Filter, limit: int) -> list[Candidate]:
+        """The memories whose best window is nearest, best first; the score is the cosine. The filter is part of the query."""
+        ...
+
+    def cosines(self, vector: bytes, model: EmbeddingModel, spaces: Sequence[str], memory_ids: Sequence[str]) -> dict[str, float]:
+        """The best window's cosine of each of these memories that has vectors of the model."""
+        ...
+
+    def missing(self, model: EmbeddingModel, limit: int) -> list[tuple[str, str]]:
+        """(space id, memory id) of live memories without vectors of the model, the newest first."""
+        ...
+
+    def coverage(self, model: EmbeddingModel) -> Coverage: ...
+
+
 class Jobs(Protocol):
     def add(self, job: Job) -> None: ...
     def claim(self, kinds: Sequence[str], now: datetime) -> Job | None:
@@ -204,6 +231,8 @@ class Session(Protocol):
     def standings(self) -> Standings: ...
     @property
     def documents(self) -> Documents: ...
+    @property
+    def vectors(self) -> Vectors: ...
     @property
     def jobs(self) -> Jobs: ...
     @property

@@ -16,14 +16,20 @@ from perdure.engines.sql.projects import SqlProjects
 from perdure.engines.sql.settings import SqlSettings
 from perdure.engines.sql.spaces import SqlSpaces
 from perdure.engines.sql.standings import SqlStandings
-from perdure.ports.store import Documents
+from perdure.ports.store import Documents, Vectors
 
 
 class SqlSession:
-    """Repositories over one connection; `documents` is the engine's own, for full text is its own."""
+    """Repositories over one connection; `documents` and `vectors` are the engine's own, for so are full text and neighbours."""
 
     def __init__(
-        self, connection: Connection, dialect: Dialect, *, clock: Clock, documents: Callable[[Connection], Documents]
+        self,
+        connection: Connection,
+        dialect: Dialect,
+        *,
+        clock: Clock,
+        documents: Callable[[Connection], Documents],
+        vectors: Callable[[Connection], Vectors],
     ) -> None:
         self._clock = clock
         self._spaces = SqlSpaces(connection)
@@ -31,6 +37,7 @@ class SqlSession:
         self._memories = SqlMemories(connection, dialect)
         self._standings = SqlStandings(connection, dialect)
         self._documents = documents(connection)
+        self._vectors = vectors(connection)
         self._jobs = SqlJobs(connection)
         self._events = SqlEvents(connection)
         self._audit = SqlAudit(connection)
@@ -57,6 +64,10 @@ class SqlSession:
     @property
     def documents(self) -> Documents:
         return self._documents
+
+    @property
+    def vectors(self) -> Vectors:
+        return self._vectors
 
     @property
     def jobs(self) -> SqlJobs:

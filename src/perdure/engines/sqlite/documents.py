@@ -14,8 +14,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
-from typing import Any
 
 from perdure.domain.documents import Document
 from perdure.domain.memory import Memory
@@ -23,6 +21,7 @@ from perdure.domain.retrieval import Candidate, Filter
 from perdure.engines.sql.connection import Connection, Dialect, Value, marks
 from perdure.engines.sql.filters import LIVE, Conditions, conditions
 from perdure.engines.sql.memories import SqlMemories
+from perdure.engines.sqlite import scope, vector_rows
 from perdure.engines.sqlite.frequencies import Frequencies
 from perdure.errors import ItemMissing
 
@@ -30,9 +29,7 @@ MAX_SCORED = 4_000
 MAX_TERMS = 64
 REBUILD_PAGE = 500
 
-_SPACE_BITS = 40
 _TERM_BREAK = re.compile(r"[\x00-\x20\x7f]+")
-_DERIVED = "derived"
 _TEXT_COLUMNS = "{title body labels}"
 _SCORED = """
 SELECT d.memory_id, d.space_id, -best.score, best.id
@@ -52,6 +49,10 @@ FROM documents_text CROSS JOIN documents e ON e.document_id = documents_text.row
 WHERE documents_text MATCH ? AND documents_text.rowid BETWEEN ? AND ? AND {{conditions}}
 ORDER BY documents_text.rowid DESC LIMIT ?
 """
+_SUBJECT = """
+SELECT row, revision, session_id, agent, source, channel, derived, tags, files FROM memories WHERE space_id = ? AND id = ?
+"""
+_MODEL = "SELECT model FROM vectors WHERE space_id = ? AND memory_id = ?"
 _HOLDING = """
 SELECT rowid FROM documents_text
 WHERE documents_text MATCH ? AND rowid BETWEEN ? AND ? AND +rowid IN (SELECT value FROM json_each(?))
@@ -79,26 +80,25 @@ class SqliteDocuments:
     def put(self, document: Document) -> None:
         """The memory's row must be there: the filters' values are taken from it. Raises ItemMissing."""
         key = (document.space_id, document.memory_id)
-        rows = self._connection.execute(
-            "SELECT row, session_id, agent, source, channel, derived, tags, files FROM memories WHERE space_id = ? AND id = ?",
-            key,
-        )
+        rows = self._connection.execute(_SUBJECT, key)
         if not rows:
             raise ItemMissing()
+        vector_rows.forget_older(self._connection, document.space_id, memory_id=document.memory_id, revision=rows[0][1])
         known = self._connection.execute("SELECT document_id FROM documents WHERE space_id = ? AND memory_id = ?", key)
         document_id = known[0][0] if known else self._next_id(document.space_number)
         if not known:
             self._connection.execute(
-                "INSERT INTO documents (document_id, space_id, memory_id, memory_row) VALUES (?, ?, ?, ?)",
-                (document_id, *key, rows[0][0]),
+                f"INSERT INTO documents (document_id, space_id, memory_id, memory_row, model) VALUES (?, ?, ?, ?, ({_MODEL}))",
+                (document_id, *key, rows[0][0], *key),
             )
         self._connection.execute(
             "INSERT OR REPLACE INTO documents_text (rowid, title, body, labels, scope) VALUES (?, ?, ?, ?, ?)",
-            (document_id, document.title, document.body, document.labels, _scope(document, rows[0][1:])),
+            (document_id, document.title, document.body, document.labels, scope.terms(document, rows[0][2:])),
         )
         self._frequencies.note_write()
 
     def remove(self, space_id: str, memory_id: str) -> None:
+        vector_rows.forget(self._connection, space_id, memory_id=memory_id)
         rows = self._connection.execute(
             "DELETE FROM documents WHERE space_id = ? AND memory_id = ? RETURNING document_id", (space_id, memory_id)
         )
@@ -122,10 +122,12 @@ class SqliteDocuments:
         missing = len(self._connection.execute(_MISSING))
         ghosts = len(self._connection.execute(_GHOSTS))
         unpaired = int(self._connection.execute(_UNPAIRED)[0][0])
+        strays = vector_rows.strays(self._connection)
         findings = (
             (missing, "live memories are not searchable"),
             (ghosts, "documents belong to no live memory"),
             (unpaired, "documents and full text differ"),
+            (strays, "vectors belong to no document"),
         )
         return [f"{count} {words}; `perdure doctor` rebuilds the index." for count, words in findings if count]
 
@@ -140,33 +142,32 @@ class SqliteDocuments:
             found = memories.get_many(tuple({space_id for space_id, _ in page}), [memory_id for _, memory_id in page])
             for _, memory_id in page:
                 self.put(make(found[memory_id]))
+        vector_rows.sweep(self._connection)
         return len(rows)
 
     def _next_id(self, space_number: int) -> int:
-        low = space_number << _SPACE_BITS
-        rows = self._connection.execute(
-            "SELECT MAX(document_id) FROM documents WHERE document_id BETWEEN ? AND ?", (low, _last(low))
-        )
+        low, high = scope.span(space_number)
+        rows = self._connection.execute("SELECT MAX(document_id) FROM documents WHERE document_id BETWEEN ? AND ?", (low, high))
         return (low if rows[0][0] is None else int(rows[0][0])) + 1
 
     def _search_space(self, terms: Sequence[str], where: Filter, *, space_id: str, limit: int) -> list[tuple[Candidate, int]]:
         numbers = self._connection.execute("SELECT number FROM spaces WHERE id = ?", (space_id,))
         if not numbers:
             return []
-        low = int(numbers[0][0]) << _SPACE_BITS
+        low, high = scope.span(numbers[0][0])
         size = self._next_id(numbers[0][0]) - 1 - low
-        groups = _scope_groups(where)
+        groups = scope.groups(where)
         most = min([size, *(sum(self._frequency(term) for term in group) for group in groups)])
         kept, dropped = self._within_budget(terms, most)
-        match = f"{_TEXT_COLUMNS} : ({' OR '.join(map(_quoted, kept))})"
-        scope = "".join(f" AND scope : ({' OR '.join(map(_quoted, group))})" for group in groups)
-        scope += f" NOT scope : {_quoted(_DERIVED)}" if where.derived is False else ""
-        clause = conditions(_unscoped(where), space_id, dialect=self._dialect)
-        span = (f"({match}{scope})", low, _last(low))
+        match = f"{_TEXT_COLUMNS} : ({scope.any_of(kept)})"
+        clause = conditions(scope.beyond(where), space_id, dialect=self._dialect)
+        span = (scope.expression(where, match), low, high)
         rows = self._connection.execute(*_statement(span, where, clause=clause, limit=limit))
         hits = [(Candidate(memory_id=row[0], space_id=row[1], score=row[2]), int(row[3])) for row in rows]
         for term, frequency in dropped:
-            hits = self._lifted(hits, f"{match} AND {_TEXT_COLUMNS} : {_quoted(term)}", low=low, weight=_idf(frequency, size))
+            hits = self._lifted(
+                hits, f"{match} AND {_TEXT_COLUMNS} : {scope.quoted(term)}", span=(low, high), weight=_idf(frequency, size)
+            )
         return hits
 
     def _within_budget(self, terms: Sequence[str], most: int) -> tuple[list[str], list[tuple[str, int]]]:
@@ -187,10 +188,12 @@ class SqliteDocuments:
     def _frequency(self, term: str) -> int:
         return self._frequencies.of(self._connection, term)
 
-    def _lifted(self, hits: list[tuple[Candidate, int]], match: str, *, low: int, weight: float) -> list[tuple[Candidate, int]]:
+    def _lifted(
+        self, hits: list[tuple[Candidate, int]], match: str, *, span: tuple[int, int], weight: float
+    ) -> list[tuple[Candidate, int]]:
         """The same hits, those that match scored higher by the weight of a term that was left out."""
         ids = json.dumps([document_id for _, document_id in hits])
-        holding = {row[0] for row in self._connection.execute(_HOLDING, (match, low, _last(low), ids))}
+        holding = {row[0] for row in self._connection.execute(_HOLDING, (match, *span, ids))}
         return [
             (Candidate(memory_id=c.memory_id, space_id=c.space_id, score=c.score + weight), document_id)
             if document_id in holding
@@ -201,57 +204,15 @@ class SqliteDocuments:
 
 def _statement(span: tuple[Value, ...], where: Filter, *, clause: Conditions, limit: int) -> tuple[str, tuple[Value, ...]]:
     """The search in one space. Unless the filter asks for more than scope terms tell, no memory's row is touched."""
-    if _unscoped(where) == Filter(spaces=where.spaces):
+    if scope.beyond(where) == Filter(spaces=where.spaces):
         return _SCORED.format(hits=_HITS), (*span, MAX_SCORED, limit)
     hits = _FILTERED_HITS.format(conditions=clause.sql)
     return _SCORED.format(hits=hits), (*span, *clause.params, MAX_SCORED, limit)
 
 
-def _scope_groups(where: Filter) -> list[list[str]]:
-    """Scope terms of the filter: a document must hold one of each group."""
-    several = [("f", where.files), ("k", where.kinds), *(("t", (tag,)) for tag in where.tags)]
-    single = (("p", where.project_id), ("s", where.session_id), ("a", where.agent), ("o", where.source), ("c", where.channel))
-    several += [(name, (value,)) for name, value in single if value is not None]
-    groups = [[_scope_term(name, value) for value in values] for name, values in several if values]
-    return [*groups, [_DERIVED]] if where.derived else groups
-
-
-def _unscoped(where: Filter) -> Filter:
-    """What of the filter no scope term tells: review states, which change without a new document, and times."""
-    return Filter(
-        spaces=where.spaces,
-        reviews=where.reviews,
-        recorded_from=where.recorded_from,
-        recorded_to=where.recorded_to,
-        occurred_from=where.occurred_from,
-        occurred_to=where.occurred_to,
-    )
-
-
-def _scope(document: Document, values: tuple[Any, ...]) -> str:
-    session_id, agent, source, channel, derived, tags, files = values
-    single = (("p", document.project_id), ("k", document.kind), ("s", session_id), ("a", agent), ("o", source), ("c", channel))
-    several = [("t", tag) for tag in json.loads(tags)] + [("f", path) for path in json.loads(files)]
-    terms = [_scope_term(name, value) for name, value in (*single, *several) if value is not None]
-    return " ".join([*terms, _DERIVED] if derived else terms)
-
-
-def _scope_term(name: str, value: str) -> str:
-    """A filter's value as one short literal term, whatever it holds."""
-    return name + blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
 def _idf(frequency: int, size: int) -> float:
     """As FTS5 weighs a term."""
     return max(1e-6, math.log((size - frequency + 0.5) / (frequency + 0.5)))
-
-
-def _last(low: int) -> int:
-    return low + (1 << _SPACE_BITS) - 1
-
-
-def _quoted(term: str) -> str:
-    return '"' + term.replace('"', '""') + '"'
 
 
 def _parts(term: str) -> list[str]:

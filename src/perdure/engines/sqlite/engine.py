@@ -33,6 +33,8 @@ from perdure.engines.sqlite.frequencies import Frequencies
 from perdure.engines.sqlite.migrations import Migration, known_migrations, migrate
 from perdure.engines.sqlite.readers import Readers
 from perdure.engines.sqlite.requests import Request
+from perdure.engines.sqlite.vector_index import VectorIndexes
+from perdure.engines.sqlite.vectors import SqliteVectors
 from perdure.engines.sqlite.writer import Writer
 from perdure.errors import Busy, Conflict, VaultLocked
 from perdure.ports.store import Session
@@ -58,6 +60,7 @@ class SqliteEngine:
         self._reader_count = readers
         self._clock = VaultClock(clock or (lambda: datetime.now(UTC)))
         self._frequencies = Frequencies()
+        self._indexes = VectorIndexes()
         self._migrations: tuple[Migration, ...] = known_migrations()
         self._changing = threading.RLock()
         self._refusal: Busy | VaultLocked = VaultLocked()
@@ -194,10 +197,10 @@ class SqliteEngine:
             pairs = []
             for _ in range(self._reader_count):
                 connection = opened.enter_context(closing(open_reader(key, self._profile)))
-                pairs.append((connection, self._session(connection, NoClock())))
+                pairs.append((connection, self._session(connection, clock=NoClock(), indexes=self._indexes)))
             opened.pop_all()
         self._frequencies.forget()
-        self._writer = Writer(main, self._session(main, self._clock), self._clock)
+        self._writer = Writer(main, self._session(main, clock=self._clock, indexes=None), self._clock)
         self._readers = Readers(pairs)
         self._writer.start()
         self._readers.start()
@@ -211,6 +214,7 @@ class SqliteEngine:
         writer, self._writer = self._writer, None
         if readers:
             readers.stop()
+        self._indexes.forget()
         if writer:
             writer.stop()
             self._counted = [self._counted[0] + writer.commits, self._counted[1] + writer.writes]
@@ -231,8 +235,14 @@ class SqliteEngine:
             raise VaultLocked()
         return self._key
 
-    def _session(self, connection: SqliteConnection, clock: Clock) -> SqlSession:
-        return SqlSession(connection, DIALECT, clock=clock, documents=self._documents)
+    def _session(self, connection: SqliteConnection, *, clock: Clock, indexes: VectorIndexes | None) -> SqlSession:
+        return SqlSession(
+            connection,
+            DIALECT,
+            clock=clock,
+            documents=self._documents,
+            vectors=lambda connection: SqliteVectors(connection, DIALECT, indexes),
+        )
 
     def _documents(self, connection: Connection) -> SqliteDocuments:
         return SqliteDocuments(connection, DIALECT, self._frequencies)

@@ -1,0 +1,59 @@
+"""Vectors for the engine's tests: few dimensions, any direction, and the nearest of them by the plain formula."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from perdure.domain.memory import Memory
+from perdure.domain.retrieval import Filter
+from perdure.domain.vectors import EmbeddingModel
+from perdure.ports.store import Session
+from tests.engines.stores import EVERYTHING, remember
+
+MODEL = EmbeddingModel(id="model", revision="1", dimension=4)
+OTHER_MODEL = EmbeddingModel(id="other", revision="1", dimension=4)
+WIDE_MODEL = EmbeddingModel(id="model", revision="1", dimension=8)
+
+
+def vector(*numbers: float) -> bytes:
+    """These numbers at length 1."""
+    length = math.sqrt(sum(number * number for number in numbers))
+    return struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers))
+
+
+def turned(degrees: float) -> bytes:
+    """A vector of MODEL in a plane: the nearer the angles, the nearer the vectors."""
+    return vector(math.cos(math.radians(degrees)), math.sin(math.radians(degrees)), 0, 0)
+
+
+def scattered(count: int, seed: int, dimension: int = MODEL.dimension) -> list[bytes]:
+    """Directions without order, the same for the same seed."""
+    source = random.Random(seed)
+    return [vector(*(source.gauss(0, 1) for _ in range(dimension))) for _ in range(count)]
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    count = len(one) // 4
+    return math.fsum(a * b for a, b in zip(struct.unpack(f"<{count}f", one), struct.unpack(f"<{count}f", other), strict=True))
+
+
+def embed(session: Session, *vectors: bytes, model: EmbeddingModel = MODEL, **values: Any) -> Memory:
+    """A memory with these windows."""
+    memory = remember(session, "word", **values)
+    session.vectors.put(memory.space_id, memory.id, model, vectors)
+    return memory
+
+
+def nearest(
+    session: Session, query: bytes, where: Filter = EVERYTHING, *, limit: int = 10, model: EmbeddingModel = MODEL
+) -> list[str]:
+    return [candidate.memory_id for candidate in session.vectors.search(query, model, where, limit)]
+
+
+def brute(query: bytes, windows: dict[str, Sequence[bytes]]) -> list[str]:
+    """The ids by their best window, best first."""
+    return sorted(windows, key=lambda memory_id: -max(cosine(query, window) for window in windows[memory_id]))
