@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import stat
 import threading
@@ -161,18 +162,24 @@ def _read_sqlcipher(path: Path, passphrase: str) -> list[tuple[object, ...]]:
         exported.close()
 
 
-def test_a_backup_takes_the_place_of_the_vault_which_is_kept(engine: Engine, tmp_path: Path) -> None:
+def swapped(engine: Engine, backup: Path) -> Path:
+    (engine.stage(backup) / "header.json").write_text("new")
+    return engine.swap()
+
+
+def test_a_backup_takes_the_place_of_the_vault_which_is_kept_whatever_follows(engine: Engine, tmp_path: Path) -> None:
     write(engine, lambda s: remember(s, "before"))
     engine.backup(tmp_path / "backup.db")
     write(engine, lambda s: remember(s, "after"))
-    with pytest.raises(Conflict):
-        engine.replace_with(tmp_path / "backup.db")
-    engine.close()
-    engine.replace_with(tmp_path / "backup.db")
-    assert files(engine.path.parent) == {"vault.db", "vault.db.replaced"}
+    engine.path.with_name("header.json").write_text("old")
+    first = swapped(engine, tmp_path / "backup.db")
+    second = swapped(engine, tmp_path / "backup.db")
+    assert first != second
+    assert files(engine.path.parent) >= {"vault.db", "header.json"}
+    assert (first / "header.json").read_text() == "old"
     engine.open(KEY)
     assert count(engine) == 1
-    kept = SqliteEngine(engine.path.with_name("vault.db.replaced"))
+    kept = SqliteEngine(first / "vault.db")
     kept.open(KEY)
     assert count(kept) == 2
     kept.close()
@@ -183,14 +190,46 @@ def test_a_replaced_vault_that_was_not_closed_keeps_its_log(engine: Engine, tmp_
     write(engine, lambda s: remember(s, "in the log"))
     died = sqlite_engine(tmp_path / "died")
     shutil.copytree(engine.path.parent, died.path.parent)
-    died.replace_with(tmp_path / "backup.db")
+    folder = swapped(died, tmp_path / "backup.db")
     died.open(KEY)
     assert count(died) == 0
     died.close()
-    kept = SqliteEngine(died.path.with_name("vault.db.replaced"))
+    kept = SqliteEngine(folder / "vault.db")
     kept.open(KEY)
     assert count(kept) == 1
     kept.close()
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_a_swap_that_is_cut_off_at_any_rename_is_finished_at_the_next_start(engine: Engine, tmp_path: Path, step: int) -> None:
+    engine.backup(tmp_path / "backup.db")
+    write(engine, lambda s: remember(s, "since"))
+    engine.path.with_name("header.json").write_text("old")
+    (engine.stage(tmp_path / "backup.db") / "header.json").write_text("new")
+    rename, done = Path.rename, [0]
+
+    def cut_off(self: Path, target: Path) -> Path:
+        done[0] += 1
+        if done[0] == step:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", cut_off)
+        with contextlib.suppress(KeyboardInterrupt):
+            engine.swap()
+    again = SqliteEngine(engine.path)
+    again.resume_swap()
+    assert engine.path.with_name("header.json").read_text() == "new"
+    again.open(KEY)
+    assert count(again) == 0
+    again.close()
+    (folder,) = engine.path.parent.glob("replaced-*")
+    kept = SqliteEngine(folder / "vault.db")
+    kept.open(KEY)
+    assert count(kept) == 1
+    kept.close()
+    assert not engine.path.with_name("restoring").exists()
 
 
 @pytest.mark.parametrize("harm", [emptied, made_plain, garbled_head])
@@ -201,5 +240,5 @@ def test_what_is_no_vault_does_not_take_the_place_of_one(engine: Engine, tmp_pat
     engine.close()
     before = digest(engine.path)
     with pytest.raises(VaultDamaged):
-        engine.replace_with(backup)
+        engine.stage(backup)
     assert digest(engine.path) == before

@@ -242,9 +242,8 @@ def test_a_restored_header_keeps_the_present_tokens_and_revokes_what_was_revoked
     header.revoke_token(leaked.id)
     _, later_secret = header.add_token(TokenKind.USER, "later")
     header.finish_rekey(header.begin_rekey(old))
-    replaced = header.path.read_bytes()
-    header.replace_with(backup)
-    assert (home / "header.json.replaced").read_bytes() == replaced
+    header.merge_into(backup, home / "staged.json")
+    (home / "staged.json").replace(header.path)
     assert header.unlock(PASSPHRASE) == (old,)
     assert header.find_token(leaked_secret) is None
     assert header.find_token(later_secret) is not None
@@ -258,7 +257,10 @@ def test_a_header_restored_where_none_is_left_has_a_working_primary_token(home: 
     if present is not None:
         target.path.parent.mkdir()
         target.path.write_bytes(present)
-    target.replace_with(source.path)
+    target.path.parent.mkdir(exist_ok=True)
+    target.merge_into(source.path, target.path.with_name("staged.json"))
+    target.path.with_name("staged.json").replace(target.path)
+    target.ensure_primary()
     assert target.unlock(PASSPHRASE) == (master,)
     found = target.find_token(target.primary_secret() or "")
     assert found is not None
@@ -270,8 +272,8 @@ def test_what_is_no_header_is_not_restored(home: Path) -> None:
     before = header.path.read_bytes()
     (home / "garbled.json").write_bytes(before[:-2])
     with pytest.raises(VaultDamaged):
-        header.replace_with(home / "garbled.json")
+        header.merge_into(home / "garbled.json", home / "staged.json")
     with pytest.raises(VaultMissing):
-        header.replace_with(home / "nowhere.json")
+        header.merge_into(home / "nowhere.json", home / "staged.json")
     assert header.path.read_bytes() == before
-    assert not (home / "header.json.replaced").exists()
+    assert not (home / "staged.json").exists()

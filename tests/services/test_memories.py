@@ -44,6 +44,7 @@ def test_dl2_the_same_capture_twice_answers_the_first_id_and_keeps_one_row(play:
         again = await app.memories.capture(me, note("the build runs on port 8090"))
         assert (again.id, again.existing) == (first.id, True)
         assert await app.memories.count(Filter(spaces=me.spaces)) == 1
+        assert (await app.memories.get(me, first.id)).reinforcements == 2
 
     play(scenario)
 
@@ -183,6 +184,18 @@ def test_sr4_a_superseded_memory_leaves_search_and_keeps_its_history(play: Play)
         await app.memories.review(me, old, state=ReviewState.REVIEWED)
         assert await found(app, me, "Python") == {old}
         assert await app.memories.links(me, new) == []
+
+    play(scenario)
+
+
+def test_se1_a_review_note_holds_no_secret_either(play: Play) -> None:
+    async def scenario(app: App, me: Caller) -> None:
+        item = (await app.memories.capture(me, note("a"))).id
+        key = "ghp_" + "a1B2" * 9
+        memory = await app.memories.review(me, item, state=ReviewState.DISPUTED, note=f"see {key}")
+        assert key not in (memory.review_note or "")
+        with pytest.raises(InvalidInput, match="note"):
+            await app.memories.review(me, item, state=ReviewState.DISPUTED, note="x" * 2001)
 
     play(scenario)
 

@@ -124,9 +124,11 @@ def test_a_backup_is_restored_over_a_later_state_and_the_later_one_is_kept_aside
         await add_note(app, me, "before")
         await app.vault.backup(tmp_home / "copy")
         await add_note(app, me, "after")
-        await app.vault.restore(tmp_home / "copy")
+        kept = await app.vault.restore(tmp_home / "copy")
         assert [m.content for m in await app.memories.list(Filter(spaces=me.spaces), limit=9)] == ["before"]
-        assert list((tmp_home / "vault").glob("vault.db.replaced*"))
+        again = await app.vault.restore(tmp_home / "copy")
+        assert (kept / "vault.db").exists()
+        assert (again / "vault.db").exists()
         await add_note(app, me, "goes on")
 
     play(scenario)
@@ -151,6 +153,8 @@ def test_a_damaged_backup_changes_nothing(play: Play, tmp_home: Path) -> None:
         copy.write_bytes(data)
         with pytest.raises(VaultDamaged):
             await app.vault.restore(tmp_home / "copy")
+        with pytest.raises(VaultMissing):
+            await app.vault.restore(tmp_home / "nowhere")
         assert [m.content for m in await app.memories.list(Filter(spaces=me.spaces), limit=9)] == ["present"]
 
     play(scenario)

@@ -167,6 +167,10 @@ class Jobs(Protocol):
         """Write back state, attempts, error and due time as the job says."""
         ...
 
+    def discard(self, space_id: str, kind: str, entity_ids: Sequence[str]) -> None:
+        """Remove the jobs of that kind for those entities: the work is done."""
+        ...
+
     def next_due(self, kinds: Sequence[str]) -> datetime | None: ...
     def counts(self) -> dict[tuple[str, str], int]:
         """(kind, state) → how many."""

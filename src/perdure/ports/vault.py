@@ -43,10 +43,23 @@ class VaultEngine(Protocol):
         """What is wrong, in words; empty when all is well. Deep: reads every page (integrity_check)."""
         ...
 
-    def replace_with(self, source: Path) -> None:
-        """Take the file of a backup instead of this one, which is kept beside it as `vault.db.replaced`; closed only."""
+    def stage(self, source: Path) -> Path:
+        """Copy a backup's file beside the vault; answers the folder, in which the header to go with it is put.
+
+        Raises VaultMissing, VaultDamaged (no vault at all), DiskFull, DiskReadOnly; nothing present is touched.
+        """
         ...
 
+    def discard_staged(self) -> None: ...
+    def swap(self) -> Path:
+        """End what is under way and take what is staged, file and header, instead of what is there.
+
+        Answers the folder that keeps the latter; no later swap touches it. After a crash `resume_swap` finishes it. Calls get
+        Busy until the vault is opened again.
+        """
+        ...
+
+    def resume_swap(self) -> None: ...
     def export_sqlcipher(self, target: Path, passphrase: str) -> None:
         """Copy in SQLCipher 4 format, for other tools."""
         ...
@@ -116,6 +129,9 @@ class KeyHeader(Protocol):
         """A durable 0600 copy of the header file, for a backup. The target must not exist."""
         ...
 
-    def replace_with(self, source: Path) -> None:
-        """Take the header of a backup instead of this one, which is kept beside it as `header.json.replaced`."""
+    def merge_into(self, source: Path, target: Path) -> None:
+        """Write a backup's header with the present tokens beside its own: clients go on, and what was revoked since stays so.
+
+        Raises VaultMissing and VaultDamaged for a source that is no header.
+        """
         ...

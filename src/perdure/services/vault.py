@@ -48,6 +48,7 @@ class VaultService:
         Raises VaultMissing when only one of the two files is there: nothing is ever made beside the remains of a vault. Raises
         VaultLocked, saying what is missing, where no person could unlock it either.
         """
+        await asyncio.to_thread(self._engine.resume_swap)
         if await asyncio.to_thread(self._create_if_new):
             await self._prepare()
             return VaultState.OPEN
@@ -172,9 +173,14 @@ class VaultService:
         """
 
         def work() -> None:
-            if folder.exists() and any(folder.iterdir()):
-                raise Conflict(f"{folder} is there already and not empty; name a new folder for the backup.")
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                    raise Conflict(f"{folder} is there already and no empty folder; name a new one for the backup.")
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            except OSError as error:
+                raise InvalidInput(
+                    f"folder: {folder} cannot be made ({error.strerror}); name another one", argument="folder"
+                ) from None
             self._engine.backup(folder / VAULT_FILE, on_progress)
             self._header.copy_to(folder / HEADER_FILE)
 
@@ -182,27 +188,41 @@ class VaultService:
             await asyncio.to_thread(work)
         return folder
 
-    async def restore(self, folder: Path, secret: str | None = None) -> None:
-        """Take a backup instead of the present vault, which stays beside it; tried first, so a bad one changes nothing.
+    async def restore(self, folder: Path, secret: str | None = None) -> Path:
+        """Take a backup instead of the present vault; answers the folder that keeps the latter, which nothing erases.
 
-        Raises VaultMissing, WrongKey, VaultLocked, VaultDamaged.
+        The backup is tried first, so a bad one changes nothing; the vault is open afterwards as it was before, also when this
+        fails. Raises VaultMissing, WrongKey, VaultLocked, VaultDamaged, DiskFull, DiskReadOnly.
         """
+        was_open = self._engine.is_open
         async with self._changing:
-            await asyncio.to_thread(self._restore, folder, secret)
+            try:
+                kept = await asyncio.to_thread(self._restore, folder, secret)
+            finally:
+                if was_open and not self._engine.is_open:
+                    await asyncio.to_thread(self._open, secret)
+                self._settings.forget()
         await self.unlock(secret)
+        await self._prepare()
+        return kept
 
-    def _restore(self, folder: Path, secret: str | None) -> None:
-        engine, header = self._open_copy(folder)
-        _open_with(engine, header.unlock(secret))
+    def _restore(self, folder: Path, secret: str | None) -> Path:
+        staged = self._engine.stage(folder / VAULT_FILE)
         try:
-            faults = engine.check(deep=True)
+            self._header.merge_into(folder / HEADER_FILE, staged / HEADER_FILE)
+            engine, header = self._open_copy(staged)
+            _open_with(engine, header.unlock(secret))
+            try:
+                faults = engine.check(deep=True)
+            finally:
+                engine.close()
+            if faults:
+                raise VaultDamaged(f"The backup is damaged; nothing was changed. First fault: {faults[0]}")
+            kept = self._engine.swap()
         finally:
-            engine.close()
-        if faults:
-            raise VaultDamaged(f"The backup is damaged; nothing was changed. First fault: {faults[0]}")
-        self._engine.close()
-        self._engine.replace_with(folder / VAULT_FILE)
-        self._header.replace_with(folder / HEADER_FILE)
+            self._engine.discard_staged()
+        self._header.ensure_primary()
+        return kept
 
     async def rekey(self, secret: str | None = None) -> None:
         """Encrypt everything under a new key; every slot opens it as before. A crash leaves one of the two keys valid."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 from tests.surfaces.rest.conftest import Play, Wire, problem_of
 
 PASSPHRASE = "correct horse battery staple"
@@ -38,7 +41,9 @@ def test_a_backup_brings_back_what_was_there(play: Play) -> None:
         memory_id = await wire.capture("a pelican")
         assert await wire.call("POST", "/api/vault/backup", {"folder": folder}, status=201) == {"folder": folder}
         await wire.call("PATCH", f"/api/memories/{memory_id}", {"content": "a heron"})
-        assert await wire.call("POST", "/api/vault/restore", {"folder": folder}) == {"state": "open"}
+        restored = await wire.call("POST", "/api/vault/restore", {"folder": folder})
+        assert restored["state"] == "open"
+        assert await asyncio.to_thread((Path(restored["kept"]) / "vault.db").exists)
         assert (await wire.call("GET", f"/api/memories/{memory_id}"))["content"] == "a pelican"
 
     play(scenario)

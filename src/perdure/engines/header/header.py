@@ -228,22 +228,17 @@ class FileKeyHeader:
         except FileExistsError as error:
             raise Conflict(f"{target} is there already; nothing was changed. Name a new file.") from error
 
-    def replace_with(self, source: Path) -> None:
-        """Take the header of a backup; the present one, if any, is kept beside it as `header.json.replaced`.
+    def merge_into(self, source: Path, target: Path) -> None:
+        """Write a backup's header to `target`, with the present tokens beside its own.
 
-        The present tokens stay as they are, beside the backup's: clients go on, and no token revoked since comes back to life.
-        There is a working primary token afterwards. Raises VaultMissing and VaultDamaged for a source that is no header.
+        So clients go on, and no token revoked since comes back to life. Raises VaultMissing and VaultDamaged for a source that is
+        no header.
         """
         document, _ = _read_document(source)
-        make_folder(self._path.parent)
-        with locked(self._lock_path):
-            present = self._present_tokens()
-            if self.exists():
-                replace_file(self._path.with_name(f"{self._path.name}.replaced"), self._path.read_bytes())
-            known = {token.id for token in present}
-            tokens = (*present, *(token for token in document.tokens if token.id not in known))
-            self._write(document.model_copy(update={"tokens": tokens}))
-        self.ensure_primary()
+        present = self._present_tokens()
+        known = {token.id for token in present}
+        tokens = (*present, *(token for token in document.tokens if token.id not in known))
+        replace_file(target, encode(document.model_copy(update={"tokens": tokens})))
 
     @property
     def _lock_path(self) -> Path:

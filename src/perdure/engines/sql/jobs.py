@@ -56,6 +56,12 @@ class SqlJobs:
             (job.state.value, job.attempts, job.error, micros(job.due_at), micros(now), job.space_id, job.id),
         )
 
+    def discard(self, space_id: str, kind: str, entity_ids: Sequence[str]) -> None:
+        self._connection.execute(
+            f"DELETE FROM jobs WHERE space_id = ? AND kind = ? AND entity_id IN ({marks(entity_ids)})",
+            (space_id, kind, *entity_ids),
+        )
+
     def next_due(self, kinds: Sequence[str]) -> datetime | None:
         rows = self._connection.execute(
             f"SELECT MIN(due_at) FROM jobs WHERE state = 'queued' AND kind IN ({marks(kinds)})", tuple(kinds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,21 +79,6 @@ def remove_file(path: Path) -> None:
     """A database's file and what SQLite keeps beside it, gone; for one that was just made and is of no use."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def replace_file(path: Path, source: Path) -> None:
-    """`source` copied to the place of `path`; what was there is kept as `<name>.replaced`, with its log if it has one."""
-    kept = path.with_name(f"{path.name}.replaced")
-    with new_file(path, replace=True) as partial:
-        shutil.copyfile(source, partial)
-        _sync(partial)
-        for suffix in ("", "-wal"):
-            old = path.with_name(path.name + suffix)
-            new = kept.with_name(kept.name + suffix)
-            new.unlink(missing_ok=True)
-            if old.exists():
-                old.rename(new)
-        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

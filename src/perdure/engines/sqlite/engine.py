@@ -33,10 +33,11 @@ from perdure.engines.sqlite.frequencies import Frequencies
 from perdure.engines.sqlite.migrations import Migration, known_migrations, migrate
 from perdure.engines.sqlite.readers import Readers
 from perdure.engines.sqlite.requests import Request
+from perdure.engines.sqlite.swap import Swap
 from perdure.engines.sqlite.vector_index import VectorIndexes
 from perdure.engines.sqlite.vectors import SqliteVectors
 from perdure.engines.sqlite.writer import Writer
-from perdure.errors import Busy, Conflict, VaultLocked
+from perdure.errors import Busy, Conflict, VaultLocked, VaultMissing
 from perdure.ports.store import Session
 from perdure.ports.vault import OnProgress
 
@@ -68,6 +69,7 @@ class SqliteEngine:
         self._writer: Writer | None = None
         self._readers: Readers | None = None
         self._counted = [0, 0]
+        self._swap = Swap(path)
 
     @property
     def path(self) -> Path:
@@ -168,13 +170,23 @@ class SqliteEngine:
             with closing(connection):
                 copies.export_sqlcipher(connection, partial, passphrase=passphrase)
 
-    def replace_with(self, source: Path) -> None:
-        """As the port says. The log of a vault that was not closed moves with it. Raises Conflict when the vault is open."""
-        with self._changing:
-            if self.is_open:
-                raise Conflict("Lock the vault before a backup takes its place.")
+    def stage(self, source: Path) -> Path:
+        with named_failures():
+            if not source.exists():
+                raise VaultMissing(f"There is no {source.name} in {source.parent}; nothing was changed.")
             assert_file(replace(self._profile, path=source))
-            copies.replace_file(self.path, source)
+            return self._swap.stage(source)
+
+    def discard_staged(self) -> None:
+        self._swap.discard()
+
+    def swap(self) -> Path:
+        with self._changing:
+            self._stop(Busy("A backup is taking the vault's place; try again in a moment."))
+            return self._swap.run()
+
+    def resume_swap(self) -> None:
+        self._swap.resume()
 
     def check(self, *, deep: bool) -> list[str]:
         key = self._open_key()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from perdure.domain.handoff import Handoff, Verification
 from perdure.domain.kinds import Kind
-from perdure.domain.memory import MAX_LABEL_CHARS, MAX_TITLE_CHARS, Changes, Draft, clean_files, clean_tags
+from perdure.domain.memory import MAX_LABEL_CHARS, MAX_NOTE_CHARS, MAX_TITLE_CHARS, Changes, Draft, clean_files, clean_tags
 from perdure.domain.secrets import redact
 from perdure.errors import InvalidInput
 
@@ -77,6 +77,15 @@ def redact_changes(changes: Changes, *, refuse: bool) -> Changes:
         files=None if changes.files is None else masked.each(changes.files),
     )
     _refuse(masked.kinds(), refuse)
+    return clean
+
+
+def redact_note(note: str, *, refuse: bool) -> str:
+    """A remark about a memory without secrets. Raises InvalidInput over 2,000 characters, or where secrets are refused."""
+    if len(note) > MAX_NOTE_CHARS:
+        raise InvalidInput(f"note: may have {MAX_NOTE_CHARS} characters, has {len(note)}", argument="note")
+    clean, found = redact(note)
+    _refuse(found, refuse)
     return clean
 
 

@@ -28,7 +28,7 @@ from perdure.domain.text import Stem
 from perdure.errors import Conflict, InvalidInput
 from perdure.ports.store import Session, Store
 from perdure.services.memories import writing
-from perdure.services.memories.checking import check_draft, redact_changes, redact_draft
+from perdure.services.memories.checking import check_draft, redact_changes, redact_draft, redact_note
 from perdure.services.settings import SettingsService
 
 INLINE_CHARS = 20_000
@@ -81,6 +81,7 @@ class MemoryService:
             since = session.instant() - RETRY_WINDOW
             retry = session.memories.by_fingerprint(caller.space_id, prepared.fingerprint, since)
             if retry is not None:
+                writing.reinforce(session, retry)
                 return Captured(id=retry.id, existing=True, redacted=redacted)
             return Captured(id=writing.insert(session, caller, prepared, stem=self._stem).id, redacted=redacted)
 
@@ -170,6 +171,7 @@ class MemoryService:
         """Set the review state; `superseded` needs the successor, which is linked. Raises ItemMissing, InvalidInput."""
         if superseded_by and state is not ReviewState.SUPERSEDED:
             raise InvalidInput("superseded_by: goes with the state superseded only", argument="superseded_by")
+        note = await self._clean_note(note)
 
         def work(session: Session) -> Memory:
             memory = writing.require(session, caller, memory_id)
@@ -183,6 +185,12 @@ class MemoryService:
             return writing.set_state(session, memory, changed, event=f"memory_{state.value}", stem=self._stem)
 
         return await self._store.write(work)
+
+    async def _clean_note(self, note: str | None) -> str | None:
+        """A review note is stored like any text: bounded, and without secrets."""
+        if note is None or not note.strip():
+            return None
+        return redact_note(note, refuse=await self._settings.get("secrets") == "refuse")
 
     async def archive(self, caller: Caller, memory_id: str, *, reason: str = "deleted") -> Memory:
         """Soft delete: found no more, kept with its versions, brought back by restore. Raises ItemMissing."""

@@ -130,6 +130,13 @@ def set_state(session: Session, before: Memory, after: Memory, *, event: str, st
     return changed
 
 
+def reinforce(session: Session, memory: Memory) -> Memory:
+    """The same was said again: counted, and seen now (FAULTS DL2)."""
+    changed = dataclasses.replace(memory, reinforcements=memory.reinforcements + 1, last_seen_at=session.instant())
+    session.memories.save(changed)
+    return changed
+
+
 def require(session: Session, caller: Caller, memory_id: str) -> Memory:
     """The memory of that id in the caller's spaces, archived ones too. Raises ItemMissing."""
     memory = session.memories.get(caller.spaces, memory_id)

@@ -89,7 +89,8 @@ def restore(invocation: Invocation, folder: Path, yes: bool) -> None:
             body = {"folder": str(source), **({"secret": secret} if secret else {})}
             return invocation.daemon.post("/api/vault/restore", body)
 
-    invocation.tell(with_secret(invocation, call), "Restored; the vault that was there is kept as vault.db.replaced.")
+    answer = with_secret(invocation, call)
+    invocation.tell(answer, f"Restored; the vault that was there is kept in {answer['kept']}.")
 
 
 @command("rekey", "perdure vault rekey")

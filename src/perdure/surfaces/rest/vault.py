@@ -35,6 +35,12 @@ class StateShape(Shape):
     state: VaultState
 
 
+class RestoredShape(StateShape):
+    """`kept`: the folder with the vault that was there before."""
+
+    kept: str
+
+
 class KeyList(Shape):
     items: list[KeyShape]
 
@@ -127,10 +133,10 @@ async def backup_vault(call: Call, body: FolderGiven) -> FolderShape:
 
 
 @endpoint("POST", f"{ROOT}/restore", primary=True)
-async def restore_vault(call: Call, body: RestoreGiven) -> StateShape:
-    """Take a backup instead of the present vault, which stays beside it."""
-    await call.app.vault.restore(absolute(body.folder, "folder"), body.secret)
-    return StateShape(state=call.app.vault.state)
+async def restore_vault(call: Call, body: RestoreGiven) -> RestoredShape:
+    """Take a backup instead of the present vault, which is kept in a folder of its own."""
+    kept = await call.app.vault.restore(absolute(body.folder, "folder"), body.secret)
+    return RestoredShape(state=call.app.vault.state, kept=str(kept))
 
 
 @endpoint("POST", f"{ROOT}/check", primary=True)

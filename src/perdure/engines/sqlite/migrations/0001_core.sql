@@ -162,7 +162,7 @@ CREATE TABLE jobs (
     payload TEXT NOT NULL,
     PRIMARY KEY (space_id, id)
 ) WITHOUT ROWID;
-CREATE INDEX jobs_due ON jobs (due_at, id) WHERE state = 'queued';
+CREATE INDEX jobs_due ON jobs (kind, due_at, id) WHERE state = 'queued';
 CREATE INDEX jobs_entity ON jobs (space_id, entity_id);
 CREATE INDEX jobs_state ON jobs (kind, state);
 
