@@ -73,8 +73,57 @@ def test_a_blank_capture_and_a_bad_handoff_are_refused(shell: Shell, tmp_home: P
 def test_ingest_reads_the_template_and_keeps_an_unknown_one_as_text(shell: Shell) -> None:
     shell("ingest", "/decision: prices are kept in cents", "--project", "shop")
     assert [m["kind"] for m in shell.told("recent")["items"]] == ["decision"]
-    assert "is no template" in shell("ingest", "/nosuch: text").text
-    shell.refused("ingest", "", code="invalid_input")
+    assert "is no template" in shell("ingest", "/nosuch: text").err
+    assert "content" in shell.refused("ingest", "", code="invalid_input")
+
+
+def test_ingest_answers_like_capture(shell: Shell) -> None:
+    text = "the key is AKIA" + "Q3EGRZ7WJ5KX2MND"
+    captured, ingested = shell.told("capture", text), shell.told("ingest", text)
+    assert ingested == {**captured, "existing": True}
+    ran = shell("ingest", text)
+    assert ran.text == f"{captured['id']}\n"
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_a_capture_names_the_command_line_as_its_client(shell: Shell) -> None:
+    assert shell.told("show", shell.capture("text"))["client"] == "perdure-cli"
+
+
+def test_a_text_that_begins_with_a_dash_is_told_where_it_goes(shell: Shell) -> None:
+    for words in (("capture", "- dash"), ("search", "-x"), ("context", "--x"), ("ingest", "-y")):
+        ran = shell(*words)
+        assert (ran.code, f"perdure {words[0]} -- " in ran.err) == (2, True)
+    assert "stands after `--`" in shell.refused("capture", "- dash", code="usage", exit_code=2)
+    assert shell("show", shell("capture", "--", "- dash").text.strip()).text == "- dash"
+    assert "stands after" not in shell("recent", "-x").err
+
+
+def test_errors_name_options_and_commands(shell: Shell) -> None:
+    assert shell.refused("capture", "x", "--type", "handoff", code="invalid_input") == (
+        "--handoff, --project, --session: are required when --type is handoff"
+    )
+    assert "--session: must have" in shell.refused("capture", "x", "--session", "s" * 201, code="invalid_input")
+    assert "--file: each path" in shell.refused("capture", "x", "--file", "f" * 1025, code="invalid_input")
+    assert "--expires: " in shell.refused("capture", "x", "--expires", "never", code="invalid_input")
+    assert "`perdure projects` lists them" in shell.refused("search", "x", "--project", "nosuch", code="project_missing")
+    assert "--superseded-by: " in shell.refused("review", shell.capture("x"), "superseded", code="invalid_input")
+
+
+def test_the_brief_names_commands_and_leaves_what_is_remembered(shell: Shell) -> None:
+    shell.capture("thought_type and cortexa_search are words of the tools")
+    brief = shell("context", "tools", "words", "--project", "nosuch").text
+    assert "thought_type and cortexa_search are words" in brief
+    assert "`perdure show ID` gives the whole" in brief
+    assert "`perdure projects` lists them" in brief
+
+
+def test_an_empty_query_finds_nothing_and_is_no_error(shell: Shell) -> None:
+    shell.capture("text")
+    ran = shell("search", "")
+    assert (ran.code, ran.out, ran.err) == (0, b"", "No memory matches the query.\n")
+    assert shell.told("search", "")["hits"] == []
+    assert "No relevant memories" in shell("context", "").text
 
 
 def test_a_search_tells_score_and_reason_and_explains_on_demand(shell: Shell) -> None:
@@ -88,7 +137,7 @@ def test_a_search_tells_score_and_reason_and_explains_on_demand(shell: Shell) ->
     hit = shell.told("search", "refresh", "--project", "shop")["hits"][0]
     assert {"memory", "score", "parts", "why"} <= set(hit)
     nothing = shell("search", "zebra")
-    assert (nothing.code, nothing.out, nothing.err) == (0, b"", "Nothing found.\n")
+    assert (nothing.code, nothing.out, nothing.err) == (0, b"", "No memory matches the query.\n")
     shell.refused("search", "x", "--project", "nosuch", code="project_missing")
 
 
@@ -96,7 +145,9 @@ def test_context_shows_the_brief_of_the_tool(shell: Shell) -> None:
     shell.capture("Tokens are RS256", "--kind", "decision", "--project", "shop", "--file", "src/auth.js")
     ran = shell("context", "rotate", "the", "tokens", "--project", "shop", "--file", "src/auth.js", "--limit", "5")
     assert "Tokens are RS256" in ran.text
-    assert "Tokens are RS256" in shell.told("context", "tokens")["text"][0]
+    told = shell.told("context", "tokens")
+    assert "Tokens are RS256" in told["text"]
+    assert told["results"][0]["project"] == "shop"
     assert shell("context").code == 2
 
 
@@ -115,7 +166,8 @@ def test_an_edit_makes_a_version_and_refuses_a_stale_one(shell: Shell) -> None:
     assert shell("edit", memory_id, "--content", "-", "--tag", "jwt", stdin=b"RS256\n").text == "Version 2.\n"
     assert shell("show", memory_id).text == "RS256\n"
     assert [v["content"] for v in shell.told("versions", memory_id)["items"]] == ["HS256", "RS256\n"]
-    assert len(shell("versions", memory_id).text.splitlines()) == 3
+    shell("edit", memory_id, "--title", "How tokens are signed")
+    assert [line.split()[-1] for line in shell("versions", memory_id).text.splitlines()] == ["text", "HS256", "RS256", "RS256"]
     shell.refused("edit", memory_id, "--title", "x", "--expected-version", "1", code="conflict")
     assert shell("edit", memory_id).code == 2
     shell.refused("versions", "nosuch", code="item_missing")
@@ -131,6 +183,9 @@ def test_review_archive_and_restore_change_what_is_found(shell: Shell) -> None:
     assert shell("restore", new).text == "Restored.\n"
     assert shell.told("show", new)["archived_at"] is None
     shell.refused("review", old, "superseded", code="invalid_input")
+    assert shell.refused("review", new, "superseded", "--superseded-by", new, code="invalid_input") == (
+        "--superseded-by: a memory cannot supersede itself"
+    )
     assert shell("review", old, "wonderful").code == 2
     shell.refused("archive", "nosuch", code="item_missing")
     shell.refused("restore", "nosuch", code="item_missing")
@@ -138,7 +193,8 @@ def test_review_archive_and_restore_change_what_is_found(shell: Shell) -> None:
 
 def test_a_purge_asks_twice_and_erases_for_ever(shell: Shell) -> None:
     memory_id = shell.capture("never again")
-    assert shell("purge", memory_id, stdin=b"n\n").code == 130
+    asked = shell("purge", memory_id, stdin=b"n\n")
+    assert (asked.code, "this note and its one version for ever" in asked.err) == (130, True)
     assert shell("purge", memory_id, stdin=b"y\nwrong\n").code == 1
     assert shell("show", memory_id).code == 0
     assert shell("purge", memory_id, stdin=f"y\n{memory_id}\n".encode()).text.endswith("Erased.\n")

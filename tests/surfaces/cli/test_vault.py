@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from perdure.surfaces.cli.client import whole_id
+from perdure.surfaces.cli.failure import Failure
 from tests.surfaces.cli.conftest import Shell
 
 
@@ -53,6 +57,24 @@ def test_a_key_of_an_unknown_kind_and_the_last_key_are_refused(shell: Shell) -> 
     assert "key_file" in shell("vault", "key", "list").text
     shell.refused("vault", "key", "remove", slots[0]["id"], code="conflict")
     shell.refused("vault", "key", "remove", "nosuch", code="not_found")
+
+
+def test_the_beginning_of_an_id_is_enough_where_one_alone_begins_so(shell: Shell) -> None:
+    shell("vault", "key", "add", "passphrase", stdin=b"correct horse\n")
+    slots = {slot["kind"]: slot["id"] for slot in shell.told("vault", "key", "list")["items"]}
+    length = next(n for n in range(1, 37) if slots["key_file"][:n] != slots["passphrase"][:n])
+    assert [slot["kind"] for slot in shell.told("vault", "key", "remove", slots["passphrase"][:length])["items"]] == ["key_file"]
+    token = shell.told("token", "create", "--kind", "integration", "--name", "ci")["id"]
+    shell("token", "create", "--kind", "integration", "--name", "other")
+    assert shell("token", "revoke", token[:-1]).text == "Revoked.\n"
+    assert "`perdure token list`" in shell.refused("token", "revoke", "", code="not_found")
+
+
+def test_the_beginning_of_several_ids_is_ambiguous() -> None:
+    items = [{"id": "3f2a"}, {"id": "3f2b"}, {"id": "3f"}]
+    assert [whole_id(items, given, "key") for given in ("3f2a", "3f", "3F2B")] == ["3f2a", "3f", "3f2b"]
+    with pytest.raises(Failure, match="2 keys have an id that begins so; give more of it"):
+        whole_id(items, "3f2", "key")
 
 
 def test_a_backup_is_made_beside_the_work_and_restored_after_a_question(shell: Shell, tmp_home: Path) -> None:

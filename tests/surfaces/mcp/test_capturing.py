@@ -128,6 +128,7 @@ def test_a_handoff_comes_back_as_it_was_given(connect: Converse) -> None:
         ({"project": None}, "project: is required when thought_type is handoff"),
         ({"session_id": " "}, "session_id: is required when thought_type is handoff"),
         ({"handoff": None}, "handoff: is required when thought_type is handoff"),
+        ({"handoff": None, "session_id": None}, "handoff, session_id: are required when thought_type is handoff"),
         ({"thought_type": "note"}, "handoff: goes with thought_type handoff only"),
         ({"handoff": {**HANDOFF, "next_action": "  "}}, "handoff.next_action: must be text that is not blank"),
         ({"handoff": {**HANDOFF, "mood": "good"}}, "handoff: unknown field 'mood'"),

@@ -252,9 +252,11 @@ def test_three_megabytes_of_text_come_back_whole(play: Play) -> None:
 def test_what_hangs_on_a_client_header_is_out_of_reach_of_other_tokens(play: Play) -> None:
     async def scenario(wire: Wire) -> None:
         keys: list[str] = []
+        clients: list[str | None] = []
 
         async def inner(scope: Scope, receive: Receive, send: Send) -> None:
             keys.append(scope["state"]["caller"].key)
+            clients.append(scope["state"]["caller"].client)
             await Response(status_code=204)(scope, receive, send)
 
         guarded = Guards(inner, access=wire.world.app.access, allowed_hosts=())
@@ -264,5 +266,7 @@ def test_what_hangs_on_a_client_header_is_out_of_reach_of_other_tokens(play: Pla
                 await client.get("/api/memories", headers=bearer)
         assert len(set(keys)) == 2
         assert all(key.endswith(":desk") for key in keys)
+        assert clients[0] == "desk", "the owner's client is the one it names"
+        assert clients[1] not in (None, "desk"), "a token of an agent names its client itself"
 
     play(scenario)

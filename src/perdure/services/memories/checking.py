@@ -18,9 +18,11 @@ def check_draft(draft: Draft) -> Draft:
     if len(draft.title) > MAX_TITLE_CHARS:
         raise InvalidInput(f"title: may have {MAX_TITLE_CHARS} characters, has {len(draft.title)}", argument="title")
     if draft.kind is Kind.HANDOFF:
-        for argument, value in (("handoff", draft.handoff), ("project", draft.project), ("session_id", draft.session_id)):
-            if not value:
-                raise InvalidInput(f"{argument}: is required when thought_type is handoff", argument=argument)
+        needed = {"handoff": draft.handoff, "project": draft.project, "session_id": draft.session_id}
+        missing = [argument for argument, value in needed.items() if not value]
+        if missing:
+            verb = "is" if len(missing) == 1 else "are"
+            raise InvalidInput(f"{', '.join(missing)}: {verb} required when thought_type is handoff", argument=missing[0])
     elif draft.handoff is not None:
         raise InvalidInput("handoff: goes with thought_type handoff only", argument="handoff")
     for argument in ("agent", "session_id", "channel", "language", "source"):

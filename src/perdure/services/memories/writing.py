@@ -149,6 +149,8 @@ def check_successor(session: Session, caller: Caller, memory: Memory, *, success
     """The memory that supersedes another. Raises InvalidInput for none, itself, or a circle; ItemMissing for an unknown one."""
     if not successor_id:
         raise InvalidInput("superseded_by: name the memory that takes its place", argument="superseded_by")
+    if successor_id == memory.id:
+        raise InvalidInput("superseded_by: a memory cannot supersede itself", argument="superseded_by")
     successor = require(session, caller, successor_id)
     seen, at = {memory.id}, successor
     while True:

@@ -80,7 +80,9 @@ def purge(invocation: Invocation, memory_id: str, confirm: str | None) -> None:
     """Erase a memory with all its versions for ever. Asks twice; backups and exports that hold it keep it."""
     if confirm is None:
         memory = invocation.daemon.get(_address(memory_id))
-        click.confirm(f"Erase this {memory['kind']} and its {memory['version']} version(s) for ever?", abort=True, err=True)
+        count = memory["version"]
+        versions = "its one version" if count == 1 else f"its {count} versions"
+        click.confirm(f"Erase this {memory['kind']} and {versions} for ever?", abort=True, err=True)
         confirm = click.prompt("Type its id again", err=True)
     if confirm != memory_id:
         raise Failure("refused", "The two ids are not the same; nothing was erased.")

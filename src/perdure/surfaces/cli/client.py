@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -17,6 +17,7 @@ from perdure.surfaces.cli.failure import Failure
 
 TIMEOUT_S = 600.0
 """For one answer; long, for a deep check or a new key over a big vault answers when it is done."""
+CLIENT = "perdure-cli"
 NDJSON = "application/x-ndjson"
 JSON = "application/json"
 
@@ -70,7 +71,7 @@ class Daemon:
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         url = urlsplit(self.state.urls[0])
         connection = http.client.HTTPConnection(url.hostname or "127.0.0.1", url.port, timeout=TIMEOUT_S)
-        headers = {"User-Agent": f"perdure-cli/{VERSION}", "Accept": media_type}
+        headers = {"User-Agent": f"{CLIENT}/{VERSION}", "Perdure-Client": CLIENT, "Accept": media_type}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
@@ -115,8 +116,22 @@ def part(value: str) -> str:
     return quote(value, safe="")
 
 
+def whole_id(items: Iterable[Mapping[str, Any]], given: str, what: str) -> str:
+    """The one id that begins so. Raises Failure for none and for several; `what` and its list are named: `key`, `token`."""
+    ids = [str(item["id"]) for item in items]
+    found = [given] if given in ids else [one for one in ids if given and one.startswith(given.lower())]
+    command = f"perdure {'vault key' if what == 'key' else what} list"
+    if not found:
+        raise Failure("not_found", f"No {what} has an id that begins so; `{command}` shows them.")
+    if len(found) > 1:
+        raise Failure(
+            "invalid_input", f"{len(found)} {what}s have an id that begins so; give more of it. `{command}` shows them."
+        )
+    return found[0]
+
+
 def _address(path: str, query: Mapping[str, Any] | None) -> str:
-    given = {name: value for name, value in (query or {}).items() if value not in (None, "", (), [])}
+    given = {name: value for name, value in (query or {}).items() if value not in (None, (), [])}
     words = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
     return f"{path}?{urlencode(words, doseq=True)}" if words else path
 

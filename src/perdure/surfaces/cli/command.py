@@ -36,7 +36,20 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
 )
 
 
+TEXTS = ("content", "query", "words")
+"""Arguments that may hold any text, and so may begin with a dash."""
+
+
 class Command(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if any(parameter.name in TEXTS for parameter in self.params if isinstance(parameter, click.Argument)):
+                hint = f"A text that begins with a dash stands after `--`: {ctx.command_path} -- '- text'; or pipe it in."
+                raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
+            raise
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Its own, and the global ones: they may stand before or after any command."""
         return [*super().get_params(ctx), *GLOBAL_OPTIONS]

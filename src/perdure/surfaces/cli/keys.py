@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from perdure.domain.vault import SlotKind
-from perdure.surfaces.cli.client import part
+from perdure.surfaces.cli.client import part, whole_id
 from perdure.surfaces.cli.command import command, group
 from perdure.surfaces.cli.context import Invocation
 from perdure.surfaces.cli.secrets import ask_new, with_secret
@@ -57,8 +57,9 @@ def add_key(invocation: Invocation, kind: str) -> None:
 @command("remove", "perdure vault key remove 3f2a")
 @click.argument("slot_id", metavar="ID")
 def remove_key(invocation: Invocation, slot_id: str) -> None:
-    """Remove a way to open the vault; the last one stays."""
-    invocation.tell(invocation.daemon.delete(f"/api/vault/keys/{part(slot_id)}"), "Removed.")
+    """Remove a way to open the vault; the last one stays. The beginning of its ID is enough."""
+    found = whole_id(invocation.daemon.get("/api/vault/keys")["items"], slot_id, "key")
+    invocation.tell(invocation.daemon.delete(f"/api/vault/keys/{part(found)}"), "Removed.")
 
 
 key.adopt("Keys", list_keys, add_key, remove_key)

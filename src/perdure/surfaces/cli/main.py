@@ -15,6 +15,7 @@ from perdure.surfaces.cli.command import Group
 from perdure.surfaces.cli.context import CliContext, Invocation
 from perdure.surfaces.cli.failure import ERROR, EXIT_CODES, INTERRUPTED, OK, USAGE, Failure
 from perdure.surfaces.cli.terminal import make_safe
+from perdure.surfaces.cli.wording import in_cli_words
 
 
 @click.group(cls=Group, epilog="\b\nExit codes:\n" + "\n".join(f"  {code:<4} {what}" for code, what in EXIT_CODES.items()))
@@ -53,10 +54,8 @@ def run(argv: Sequence[str], context: CliContext) -> int:
             error.show()
             return error.exit_code
         return _tell(invocation, "usage", error.format_message(), USAGE)
-    except Failure as error:
-        return _tell(invocation, error.code, error.message, error.exit_code)
-    except PerdureError as error:
-        return _tell(invocation, error.code, error.message, Failure(error.code, "").exit_code)
+    except (Failure, PerdureError) as error:
+        return _tell(invocation, error.code, in_cli_words(error.message), Failure(error.code, "").exit_code)
     except OSError as error:
         return _tell(invocation, "io", f"{error.filename or 'input'}: {error.strerror or type(error).__name__}", ERROR)
 

@@ -18,6 +18,7 @@ from perdure.surfaces.cli.command import command
 from perdure.surfaces.cli.context import Invocation
 from perdure.surfaces.cli.failure import Failure
 from perdure.surfaces.cli.terminal import remark, write_json, write_raw, write_table, write_text
+from perdure.surfaces.cli.wording import answer_in_cli_words
 
 KINDS = [kind.value for kind in Kind]
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -105,7 +106,7 @@ def ingest(invocation: Invocation, content: str | None, **fields: Any) -> None:
     Templates: idea, decision, bug, todo, question, note, learn, meeting, and your own (`perdure settings get templates`).
     """
     arguments = {"content": read_content(content), **{name: value for name, value in fields.items() if value is not None}}
-    _tool(invocation, "cortexa_ingest", arguments)
+    _captured(invocation, invocation.daemon.post("/api/tools/cortexa_ingest", arguments)["structured"])
 
 
 @command(
@@ -130,7 +131,7 @@ def search(invocation: Invocation, query: tuple[str, ...], explain: bool, **narr
         for row, hit in zip(rows, hits, strict=True):
             row.append(" ".join(f"{name} {value:.3f}" for name, value in hit["parts"].items()))
     headings = ["score", *ROW, "why", *(["parts"] if explain else [])]
-    write_table(headings, rows, none="Nothing found.")
+    write_table(headings, rows, none="No memory matches the query.")
 
 
 @command(
@@ -149,7 +150,9 @@ def context(invocation: Invocation, words: tuple[str, ...], **fields: Any) -> No
     WORDS say what the work is; what is remembered for it comes under headings.
     """
     arguments = {"context": " ".join(words), **{name: value for name, value in fields.items() if value not in (None, ())}}
-    _tool(invocation, "cortexa_context", arguments)
+    answer = invocation.daemon.post("/api/tools/cortexa_context", arguments)
+    text = "\n".join(map(answer_in_cli_words, answer["text"]))
+    invocation.tell({**answer["structured"], "text": text}, text)
 
 
 @command("show", "perdure show 0198c1d2-...", "perdure show ID > memory.txt", "perdure show ID --json")
@@ -178,7 +181,7 @@ def show(invocation: Invocation, memory_id: str) -> None:
 @click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip so many.")
 def recent(invocation: Invocation, **narrow: Any) -> None:
     """List memories, newest first."""
-    page = invocation.daemon.get("/api/memories", {name: value for name, value in narrow.items() if value})
+    page = invocation.daemon.get("/api/memories", narrow)
     if invocation.as_json:
         write_json(page)
         return
@@ -190,13 +193,13 @@ def recent(invocation: Invocation, **narrow: Any) -> None:
 @command("versions", "perdure versions ID", "perdure versions ID --json")
 @click.argument("memory_id", metavar="ID")
 def versions(invocation: Invocation, memory_id: str) -> None:
-    """List what a memory has said, oldest first; --json holds the texts."""
+    """List what a memory has said, oldest first, by its first line; --json holds the whole texts."""
     answer = invocation.daemon.get(f"/api/memories/{part(memory_id)}/versions")
     if invocation.as_json:
         write_json(answer)
         return
     rows = [
-        [version["version"], _minute(version["valid_from"]), version["agent"], len(version["content"]), _heading(version)]
+        [version["version"], _minute(version["valid_from"]), version["agent"], len(version["content"]), _first_line(version)]
         for version in answer["items"]
     ]
     write_table(["version", "since", "agent", "chars", "text"], rows, none="No versions.")
@@ -236,6 +239,10 @@ def _heading(memory: dict[str, Any]) -> str:
     return memory["title"] or excerpt(memory["content"], 80)
 
 
+def _first_line(version: dict[str, Any]) -> str:
+    return excerpt(version["content"].strip().partition("\n")[0], 80)
+
+
 def _minute(instant: str | None) -> str:
     return (instant or "")[:16].replace("T", " ")
 
@@ -258,12 +265,3 @@ def _captured(invocation: Invocation, answer: dict[str, Any]) -> None:
         remark(f"Redacted before storing: {', '.join(answer['redacted'])}.")
     for note in answer.get("notes", ()):
         remark(note)
-
-
-def _tool(invocation: Invocation, name: str, arguments: dict[str, Any]) -> None:
-    answer = invocation.daemon.post(f"/api/tools/{name}", arguments)
-    if invocation.as_json:
-        write_json(answer)
-        return
-    for text in answer["text"]:
-        write_text(text)

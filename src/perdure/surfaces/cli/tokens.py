@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from perdure.domain.access import TokenKind
-from perdure.surfaces.cli.client import part, token_of
+from perdure.surfaces.cli.client import part, token_of, whole_id
 from perdure.surfaces.cli.command import command, group
 from perdure.surfaces.cli.context import Invocation
 from perdure.surfaces.cli.terminal import remark, write_json, write_table
@@ -73,8 +73,9 @@ def list_tokens(invocation: Invocation) -> None:
 @command("revoke", "perdure token revoke ID")
 @click.argument("token_id", metavar="ID")
 def revoke_token(invocation: Invocation, token_id: str) -> None:
-    """Shut a token out, at once and for ever."""
-    invocation.tell(invocation.daemon.delete(f"/api/tokens/{part(token_id)}"), "Revoked.")
+    """Shut a token out, at once and for ever. The beginning of its ID is enough."""
+    found = whole_id(invocation.daemon.get("/api/tokens")["items"], token_id, "token")
+    invocation.tell(invocation.daemon.delete(f"/api/tokens/{part(found)}"), "Revoked.")
 
 
 token.adopt("Tokens", show_token, create_token, list_tokens, revoke_token)

@@ -85,8 +85,12 @@ class Guards:
         caller = self._access.authenticate(secret.strip() if scheme.lower() == "bearer" else None)
         # The key is bound to the token, so that no token reaches what hangs on another one's session or client header.
         session = headers.get("mcp-session-id") if is_mcp(path) else None
-        key = (session or headers.get("perdure-client") or "")[:MAX_CLIENT_CHARS]
-        return dataclasses.replace(caller, key=f"{caller.token_id}:{key}") if key else caller
+        name = headers.get("perdure-client", "")[:MAX_CLIENT_CHARS]
+        key = session[:MAX_CLIENT_CHARS] if session else name
+        if not key:
+            return caller
+        client = caller.client or (name if not is_mcp(path) else None)  # the owner's client is the one it names
+        return dataclasses.replace(caller, key=f"{caller.token_id}:{key}", client=client or None)
 
 
 def limited(receive: Receive, limit_mib: int) -> Receive:

@@ -129,5 +129,5 @@ def captured_reply(captured: Captured) -> Reply:
         notes.insert(0, "The same capture was stored a moment ago; this is its id.")
     if captured.redacted:
         notes.insert(0, f"Secrets were masked before storing: {', '.join(captured.redacted)}.")
-    told = {"id": captured.id, "existing": captured.existing, "redacted": list(captured.redacted), "notes": notes}
+    told = {"id": captured.id, "existing": captured.existing, "redacted": list(captured.redacted), "notes": list(captured.notes)}
     return Reply((f"Captured. Item id: {captured.id}", *(["\n".join(notes)] if notes else [])), told)
