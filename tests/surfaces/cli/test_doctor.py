@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import socket
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from perdure.surfaces.cli import diagnosis, proof
+from perdure.surfaces.cli import diagnosis, doctor, proof
 from perdure.surfaces.cli.failure import Failure
 from tests.surfaces.cli.conftest import Ran, Shell
 
@@ -66,6 +67,42 @@ def test_a_plain_vault_and_missing_files_are_wrong(shell: Shell, tmp_home: Path)
     (copy / "vault" / "vault.db").unlink()
     assert any("vault.db is missing" in what for what in _wrong(lone("doctor", "--quick", "--json")))
     assert (home / "vault" / "vault.db").exists()
+
+
+def test_what_cannot_be_written_is_wrong(shell: Shell, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shut = {tmp_home / "home" / "vault", tmp_home / "home" / "logs", tmp_home / "home" / "run"}
+    for folder in shut:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    monkeypatch.setattr(os, "access", lambda path, mode: path not in shut)  # the superuser may write everywhere
+    wrong = _wrong(shell("doctor", "--quick", "--json"))
+    assert {f"{folder} cannot be written" for folder in shut} == set(wrong)
+    assert all("chmod" in mend for mend in wrong.values())
+
+
+def test_a_missing_key_file_is_wrong(shell: Shell, tmp_home: Path) -> None:
+    (tmp_home / "home" / "vault.key").unlink()
+    wrong = _wrong(shell("doctor", "--quick", "--json"))
+    assert [what for what in wrong if "vault.key is missing" in what]
+    assert "perdure vault unlock" in next(iter(wrong.values()))
+
+
+def test_a_key_file_of_another_vault_is_wrong(shell: Shell, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "prove", lambda _: [])
+    shell("vault", "key", "add", "recovery")
+    assert shell("doctor").code == 0
+    shell("vault", "lock")
+    (tmp_home / "home" / "vault.key").write_bytes(bytes(range(32)))
+    assert any("its own key does not open it" in what for what in _wrong(shell("doctor", "--json")))
+
+
+def test_a_vault_that_a_person_must_open_is_told_as_unread(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "prove", lambda _: [])
+    shell("vault", "key", "add", "passphrase", stdin=b"correct horse\n")
+    shell("vault", "key", "remove", next(s["id"] for s in shell.told("vault", "key", "list")["items"] if s["kind"] == "key_file"))
+    assert "was read and is sound" in shell("doctor").text
+    shell("vault", "lock")
+    ran = shell("doctor")
+    assert (ran.code, "was not read, because it is locked" in ran.text) == (0, True)
 
 
 def test_the_plain_driver_beside_the_encrypting_one_is_wrong(lone_shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from perdure.surfaces.cli import doctor
 from perdure.surfaces.cli.client import whole_id
 from perdure.surfaces.cli.failure import Failure
 from tests.surfaces.cli.conftest import Shell
@@ -95,8 +96,26 @@ def test_a_new_key_keeps_every_memory_and_the_check_finds_it_whole(shell: Shell)
     memory_id = shell.capture("text")
     assert shell("vault", "rekey").code == 0
     assert shell("show", memory_id).text == "text"
-    assert shell("vault", "check", "--deep").text == "The vault is whole.\n"
-    assert shell.told("vault", "check") == {"faults": []}
+    assert shell("vault", "check").text == "The vault is whole.\n"
+    assert shell.told("vault", "check", "--quick") == {"faults": []}
+
+
+def test_a_damaged_page_is_found_by_the_check_and_by_the_doctor(
+    shell: Shell, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        shell.capture(f"{number} " + "text " * 2_000)
+    shell("vault", "rekey")  # writes every page from the log into the file
+    file = tmp_home / "home" / "vault" / "vault.db"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    ran = shell("vault", "check")
+    assert (ran.code, "perdure vault restore FOLDER" in ran.err) == (1, True)
+    monkeypatch.setattr(doctor, "prove", lambda _: [])
+    told = shell("doctor", "--json")
+    assert told.code == 1
+    assert "Vault, every page" in [finding["part"] for finding in told.json["findings"] if finding["state"] == "wrong"]
 
 
 def test_a_copy_for_other_tools_takes_a_passphrase_and_replaces_nothing(shell: Shell, tmp_home: Path) -> None:

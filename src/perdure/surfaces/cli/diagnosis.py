@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from perdure.domain.launch import DEFAULT_PORT, Launch
+from perdure.domain.launch import DEFAULT_PORT, Home, Launch
 from perdure.domain.vault import AUTOMATIC_SLOTS, SlotKind, VaultState, VaultStatus
 from perdure.surfaces.bridge.state import DaemonState
 from perdure.surfaces.cli.context import Invocation
@@ -48,10 +48,11 @@ def examine(invocation: Invocation) -> list[Finding]:
     return [
         *_place(launch.home.folder),
         *_permissions(launch),
+        *_writable(launch.home),
         _token(launch, status),
         *_driver(),
         *_vault(launch, status),
-        *_keys(status),
+        *_keys(launch.home, status),
         _port(launch, state),
         _disk(launch.home.folder),
     ]
@@ -83,6 +84,16 @@ def _permissions(launch: Launch) -> list[Finding]:
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
     ]
     return findings or [Finding(part="Home", state=WELL, what="its files can be read by you alone")]
+
+
+def _writable(home: Home) -> list[Finding]:
+    """What perdure writes to; a folder that is not there yet is made."""
+    written = [home.folder, home.vault_folder, home.run_folder, home.log_folder, home.vault_file, home.header_file]
+    return [
+        Finding(part="Home", state=FAULT, what=f"{path} cannot be written", mend=f"chmod u+rwX {path}, or chown it to yourself")
+        for path in written
+        if path.exists() and not os.access(path, os.W_OK | (os.X_OK if path.is_dir() else 0))
+    ]
 
 
 def _driver() -> list[Finding]:
@@ -121,8 +132,11 @@ def _vault(launch: Launch, status: VaultStatus) -> list[Finding]:
     return [Finding(part="Vault", state=WELL, what=f"{home.vault_file}: {status.size_bytes:,} bytes, cipher {status.cipher}")]
 
 
-def _keys(status: VaultStatus) -> list[Finding]:
-    findings = [
+def _keys(home: Home, status: VaultStatus) -> list[Finding]:
+    missing = any(slot.kind is SlotKind.KEY_FILE for slot in status.slots) and not home.key_file.exists()
+    mend = "put it back from a copy of this home, or open the vault with `perdure vault unlock`, then remove and add the key file"
+    findings = [Finding(part="Keys", state=FAULT, what=f"{home.key_file} is missing", mend=mend)] if missing else []
+    findings += [
         Finding(part="Keys", state=NOTE, what=f"{slot.kind} since {slot.created_at:%Y-%m-%d}: {UNPROTECTED[slot.kind]}")
         for slot in status.slots
     ]
@@ -136,7 +150,7 @@ def _keys(status: VaultStatus) -> list[Finding]:
 def _token(launch: Launch, status: VaultStatus) -> Finding:
     path = launch.home.token_file
     if status.slots and not path.exists():
-        mend = "put the file back, or take it from a copy of this home"
+        mend = "`perdure stop` and then `perdure serve` make a new one"
         return Finding(part="Home", state=FAULT, what=f"{path} is missing, so commands are not let in", mend=mend)
     there = "" if path.exists() else " once there is a vault"
     return Finding(part="Home", state=WELL, what=f"the primary token lies in {path}{there}")

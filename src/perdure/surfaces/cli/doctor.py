@@ -13,18 +13,22 @@ from perdure.surfaces.cli.diagnosis import FAULT, Finding, examine
 from perdure.surfaces.cli.failure import ERROR, OK
 from perdure.surfaces.cli.proof import prove
 from perdure.surfaces.cli.terminal import waiting, write_json, write_text
+from perdure.surfaces.cli.wholeness import read_through
 
 
 @command("doctor", "perdure doctor", "perdure doctor --quick", "perdure doctor --json")
-@click.option("--quick", is_flag=True, help="Look at this home only; do not run a daemon in a temporary one.")
+@click.option("--quick", is_flag=True, help="Look at this home's files only; read no vault and run no daemon.")
 def doctor(invocation: Invocation, quick: bool) -> int:
     """Look for what is wrong and say how to mend it.
 
-    Looks at the home's files, keys, port and disk, without changing anything. Then, in a temporary home with a daemon of its
-    own: start, capture, search, kill, restart, read back, back up, check. Exits with 1 when something is wrong.
+    Looks at the home's files, keys, port and disk, without changing anything, and reads every page of the vault. Then, in a
+    temporary home with a daemon of its own: start, capture, search, kill, restart, read back, back up, check. Exits with 1
+    when something is wrong.
     """
     findings = examine(invocation)
     if not quick:
+        with waiting("Reading the vault"):
+            findings += read_through(invocation)
         with waiting("Proving the whole loop in a temporary home"):
             findings += prove(invocation.context)
     is_well = all(finding.state != FAULT for finding in findings)

@@ -104,8 +104,8 @@ def rekey(invocation: Invocation) -> None:
     invocation.tell(with_secret(invocation, call), "Everything is encrypted under a new key.")
 
 
-@command("check", "perdure vault check", "perdure vault check --deep")
-@click.option("--deep", is_flag=True, help="Read every page.")
+@command("check", "perdure vault check", "perdure vault check --quick")
+@click.option("--deep/--quick", default=True, help="Read every page, which is the default, or look at the index alone.")
 def check(invocation: Invocation, deep: bool) -> int:
     """Look for damage in the vault's file. Exits with 1 when there is some."""
     with waiting("Checking the vault"):
