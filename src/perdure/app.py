@@ -10,6 +10,7 @@ from perdure.services.health import HealthService
 from perdure.services.jobs import JobService
 from perdure.services.memories.service import MemoryService
 from perdure.services.memories.transfer import TransferService
+from perdure.services.retrieval.embedding import EmbeddingService
 from perdure.services.retrieval.service import RetrievalService
 from perdure.services.scopes import ScopeService
 from perdure.services.settings import SettingsService
@@ -20,6 +21,7 @@ from perdure.services.vault import VaultService
 class App:
     access: AccessService
     audit: AuditService
+    embedding: EmbeddingService
     health: HealthService
     jobs: JobService
     memories: MemoryService

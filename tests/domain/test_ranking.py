@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from perdure.domain.kinds import HALF_LIFE_DAYS, Kind
 from perdure.domain.ranking import (
     FILE_BOOST,
-    NEIGHBOUR_WEIGHTS,
     PROJECT_BOOST,
     blend,
     recency,
     reinforcement,
     same_file,
-    with_neighbours,
 )
 from perdure.domain.retrieval import Standing
 
@@ -112,20 +110,3 @@ def test_paths_that_end_alike_part_by_part_name_one_file(one: str, other: str) -
 def test_paths_that_end_otherwise_name_two_files(one: str, other: str) -> None:
     assert not same_file(one, other)
     assert not same_file(other, one)
-
-
-def test_a_hit_lifts_its_neighbours_by_their_distance_and_keeps_its_own_score() -> None:
-    near, far = NEIGHBOUR_WEIGHTS
-    lifted = with_neighbours({"hit": 1.0, "near": 0.1}, {"hit": [("near", 1), ("far", 2)]})
-    assert lifted == pytest.approx({"hit": 1.0, "near": 0.1 + near, "far": far})
-    assert 1 > near > far > 0
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 10)))
-def test_neighbours_take_nothing_from_a_score_and_the_given_scores_stay(scores: dict[str, float]) -> None:
-    beside = {name: [("b", 1), ("z", 2)] for name in scores}
-    before = dict(scores)
-    lifted = with_neighbours(scores, beside)
-    assert scores == before
-    assert all(lifted[name] >= score for name, score in scores.items())
-    assert with_neighbours(scores, {}) == scores

@@ -49,7 +49,7 @@ def test_health_answers_where_there_is_no_vault(tmp_home: Path) -> None:
 def test_the_uptime_is_counted_from_the_making_of_the_service(play: Play) -> None:
     async def scenario(app: App, me: Caller) -> None:
         readings = iter((100.0, 142.5))
-        health = HealthService(app.jobs._store, app.vault, version="9", monotonic=lambda: next(readings))
+        health = HealthService(app.jobs._store, app.vault, embedding=app.embedding, version="9", monotonic=lambda: next(readings))
         told = await health.health()
         assert (told.uptime_s, told.version) == (42.5, "9")
 

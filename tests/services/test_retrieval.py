@@ -118,7 +118,8 @@ def test_what_stands_beside_a_hit_in_its_session_is_lifted_and_other_sessions_ar
         ids = [await tell(app, me, text, session_id="one") for text in texts]
         await tell(app, me, "to the airport cluster", session_id="two")
         answer = await ask(app, me, "deploy where")
-        assert [hit.memory.id for hit in answer.hits] == ids
+        assert answer.hits[0].memory.id == ids[0]
+        assert {hit.memory.id for hit in answer.hits} == set(ids)
         assert [hit.why[0] for hit in answer.hits] == ["keyword", "session", "session"]
 
     play(scenario)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perdure.app import App
+from perdure.bootstrap.models import embedder_of
 from perdure.domain.launch import Home, Launch
 from perdure.domain.version import VERSION
 from perdure.engines.header.document import RECOMMENDED
@@ -22,6 +23,7 @@ from perdure.services.jobs import JobService
 from perdure.services.memories.service import MemoryService
 from perdure.services.memories.transfer import TransferService
 from perdure.services.memories.writing import EXPIRE_JOB
+from perdure.services.retrieval.embedding import EmbeddingService, MakeEmbedder
 from perdure.services.retrieval.service import RetrievalService
 from perdure.services.scopes import ScopeService
 from perdure.services.settings import SettingsService
@@ -32,16 +34,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
+def build_app(launch: Launch, engine: SqliteEngine | None = None, *, make_embedder: MakeEmbedder = embedder_of) -> App:
     """Every service over the home's vault; nothing is opened yet (App.vault.start does).
 
-    `engine`: another one than the home's, for benchmarks.
+    `engine`: another one than the home's, for benchmarks. `make_embedder`: another one than the settings' words name, for tests.
     """
     home = launch.home
     store = engine or SqliteEngine(home.vault_file)
     header = header_of(home)
     stem = english_stem()
-    settings = SettingsService(store)
+    settings = SettingsService(store, {"embedder": make_embedder})
+    embedding = EmbeddingService(store, settings, make_embedder)
     scopes = ScopeService(store)
     vault = VaultService(
         store, header, prepare=scopes.prepare, settings=settings, open_copy=lambda at: _copy(home, at), monotonic=time.monotonic
@@ -50,10 +53,11 @@ def build_app(launch: Launch, engine: SqliteEngine | None = None) -> App:
     return App(
         access=AccessService(header),
         audit=AuditService(store),
-        health=HealthService(store, vault, version=VERSION, monotonic=time.monotonic),
+        embedding=embedding,
+        health=HealthService(store, vault, embedding=embedding, version=VERSION, monotonic=time.monotonic),
         jobs=JobService(store, {EXPIRE_JOB: memories.expire}),
         memories=memories,
-        retrieval=RetrievalService(store, stem, utc_now),
+        retrieval=RetrievalService(store, stem, utc_now, embedding=embedding),
         scopes=scopes,
         settings=settings,
         transfer=TransferService(store, stem),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from perdure.domain.kinds import HALF_LIFE_DAYS, Kind
@@ -14,8 +13,6 @@ RECENCY_WEIGHT = 0.25
 REINFORCEMENT_WEIGHT = 0.15
 PROJECT_BOOST = 1.15
 FILE_BOOST = 1.10
-NEIGHBOUR_WEIGHTS = (0.5, 0.2)
-"""What one and two places away in the session counts."""
 
 
 def recency(kind: Kind, happened: datetime, *, now: datetime) -> float:
@@ -50,20 +47,6 @@ def blend(
         score *= parts["file"]
     parts["score"] = score
     return parts
-
-
-def with_neighbours(scores: Mapping[str, float], beside: Mapping[str, Sequence[tuple[str, int]]]) -> dict[str, float]:
-    """Every score, lifted by those of its neighbours in the session: what surrounds a hit often holds the answer.
-
-    `beside` gives for each scored memory its neighbours with their distance. A neighbour without a score of its own gets one.
-    Measured on the development conversations (turn recall@10, keywords alone): 62.9 without, 70.7 with; all five in one vault
-    57.2 and 64.4.
-    """
-    lifted = dict(scores)
-    for memory_id, score in scores.items():
-        for neighbour, distance in beside.get(memory_id, ()):
-            lifted[neighbour] = lifted.get(neighbour, 0.0) + NEIGHBOUR_WEIGHTS[distance - 1] * score
-    return lifted
 
 
 def same_file(one: str, other: str) -> bool:

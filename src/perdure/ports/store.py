@@ -18,7 +18,7 @@ from perdure.domain.documents import Document
 from perdure.domain.kinds import Kind
 from perdure.domain.memory import Memory, MemoryVersion
 from perdure.domain.records import AuditEntry, ConfidenceChange, Event, Job, Link, ToolMetric
-from perdure.domain.retrieval import Candidate, Filter, Standing
+from perdure.domain.retrieval import Candidate, Filter, Holding, Standing
 from perdure.domain.scopes import Project, Space
 from perdure.domain.vectors import Coverage, EmbeddingModel
 
@@ -100,9 +100,9 @@ class Standings(Protocol):
     """What ranking needs of many memories at once, without their texts."""
 
     def of(self, spaces: Sequence[str], memory_ids: Sequence[str]) -> dict[str, Standing]: ...
-    def beside(self, where: Filter, memory_ids: Sequence[str], reach: int) -> dict[str, list[tuple[str, int]]]:
+    def beside(self, where: Filter, memory_ids: Sequence[str], reach: int) -> dict[str, dict[int, str]]:
         """For each memory that belongs to a session: those that match the filter and were recorded up to `reach` places before
-        or after it in that session, with their distance."""
+        (-1, -2, …) or after (1, 2, …) it in that session."""
         ...
 
 
@@ -118,6 +118,15 @@ class Documents(Protocol):
         """Full text by BM25, best first: documents that hold any of the terms (query terms of domain/text.py, literal).
 
         Work is bounded: very common terms are left out while rarer ones remain. Filters are part of the query.
+        """
+        ...
+
+    def holdings(
+        self, terms: Sequence[str], spaces: Sequence[str], memory_ids: Sequence[str], sessions: Sequence[str]
+    ) -> list[Holding]:
+        """Of each term that any document holds: which of these memories and sessions hold it.
+
+        Work is bounded: of a very common term only the memories are looked at, and the sessions told are theirs.
         """
         ...
 
@@ -148,6 +157,10 @@ class Vectors(Protocol):
 
     def cosines(self, vector: bytes, model: EmbeddingModel, spaces: Sequence[str], memory_ids: Sequence[str]) -> dict[str, float]:
         """The best window's cosine of each of these memories that has vectors of the model."""
+        ...
+
+    def knows(self, model: EmbeddingModel) -> bool:
+        """Whether any vector of the model was ever stored; cheap."""
         ...
 
     def missing(self, model: EmbeddingModel, limit: int) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from perdure.domain.retrieval import Filter
 from perdure.domain.vault import VaultState, VaultStatus
 from perdure.ports.store import Session, Store
 from perdure.services.access import OWNER_ID
+from perdure.services.retrieval.embedding import EmbeddingService
 from perdure.services.vault import VaultService
 
 
@@ -26,9 +27,18 @@ class Health:
 
 
 class HealthService:
-    def __init__(self, store: Store, vault: VaultService, *, version: str, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        vault: VaultService,
+        *,
+        embedding: EmbeddingService,
+        version: str,
+        monotonic: Callable[[], float],
+    ) -> None:
         self._store = store
         self._vault = vault
+        self._embedding = embedding
         self._version = version
         self._monotonic = monotonic
         self._started = monotonic()
@@ -47,8 +57,18 @@ class HealthService:
             memories=counts[0],
             projects=counts[1],
             jobs=counts[2],
-            embedding="unavailable",
+            embedding=await self._vectors() if status.state is VaultState.OPEN else "unavailable",
         )
+
+    async def _vectors(self) -> str:
+        """`off`, `ready`, `N of M`, or `unavailable: why`."""
+        coverage = await self._embedding.coverage()
+        if self._embedding.trouble is not None:
+            return f"unavailable: {self._embedding.trouble}"
+        if coverage is None:
+            return "off"
+        done = coverage.embedded >= coverage.documents
+        return "ready" if done else f"{coverage.embedded} of {coverage.documents}"
 
 
 def _counts(session: Session) -> tuple[int, int, dict[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from perdure.domain.settings import SETTINGS, parse_setting, setting
@@ -10,8 +11,11 @@ from perdure.ports.store import Store
 
 
 class SettingsService:
-    def __init__(self, store: Store) -> None:
+    """`checks` judge values that only others can (which embedders there are): they raise InvalidInput."""
+
+    def __init__(self, store: Store, checks: Mapping[str, Callable[[Any], object]] | None = None) -> None:
         self._store = store
+        self._checks = dict(checks or {})
         self._values: dict[str, Any] | None = None
 
     async def all(self) -> dict[str, Any]:
@@ -30,6 +34,8 @@ class SettingsService:
     async def put(self, name: str, raw: str | None) -> Any:
         """Set from text, or back to the default with None; answers the value in force. Raises InvalidInput, NotFound."""
         value = setting(name).default if raw is None else parse_setting(name, raw)
+        if name in self._checks:
+            self._checks[name](value)
         text = None if raw is None else json.dumps(value)
         await self._store.write(lambda session: session.settings.put(name, text))
         self._values = None

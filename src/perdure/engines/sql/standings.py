@@ -10,8 +10,15 @@ from perdure.domain.retrieval import Filter, Standing
 from perdure.engines.sql.connection import Connection, Dialect, instant_at, marks
 from perdure.engines.sql.filters import conditions
 
-_STANDING = """
-SELECT m.id, m.space_id, m.kind, m.occurred_start, m.reinforcements, m.pinned, m.project_id, m.files FROM memories m
+LONG_BYTES = 16_384
+"""Of longer texts neither opening nor end is looked at: it would cost reading them whole."""
+
+_STANDING = f"""
+SELECT m.id, m.space_id, m.kind, m.occurred_start, m.reinforcements, m.pinned, m.project_id, m.files, m.session_id,
+    octet_length(m.content),
+    CASE WHEN octet_length(m.content) <= {LONG_BYTES} THEN substr(m.content, 1, 48) ELSE '' END,
+    CASE WHEN octet_length(m.content) <= {LONG_BYTES} THEN substr(rtrim(m.content), -1) ELSE '' END
+FROM memories m
 """
 _BESIDE = """
 (SELECT m.id FROM memories m WHERE m.session_id = c.session_id AND m.recorded_at {side} c.recorded_at AND {conditions}
@@ -38,27 +45,35 @@ class SqlStandings:
                 is_pinned=bool(row[5]),
                 project_id=row[6],
                 files=tuple(json.loads(row[7])),
+                session_id=row[8],
+                chars=row[9],
+                opening=row[10],
+                asks=row[11] == "?",
             )
             for row in rows
         }
 
-    def beside(self, where: Filter, memory_ids: Sequence[str], reach: int) -> dict[str, list[tuple[str, int]]]:
-        found: dict[str, list[tuple[str, int]]] = {}
+    def beside(self, where: Filter, memory_ids: Sequence[str], reach: int) -> dict[str, dict[int, str]]:
+        found: dict[str, dict[int, str]] = {}
         for space_id in where.spaces:
             clause = conditions(where, space_id, dialect=self._dialect)
-            sides = [("<", "DESC", step) for step in range(reach)] + [(">", "ASC", step) for step in range(reach)]
+            places = [*range(-reach, 0), *range(1, reach + 1)]
             columns = ", ".join(
-                _BESIDE.format(side=side, order=order, offset=step, conditions=clause.sql) for side, order, step in sides
+                _BESIDE.format(
+                    side="<" if place < 0 else ">",
+                    order="DESC" if place < 0 else "ASC",
+                    offset=abs(place) - 1,
+                    conditions=clause.sql,
+                )
+                for place in places
             )
             rows = self._connection.execute(
                 f"""
                 SELECT c.id, {columns} FROM memories c
                 WHERE c.space_id = ? AND c.session_id IS NOT NULL AND c.id IN ({marks(memory_ids)})
                 """,
-                (*clause.params * len(sides), space_id, *memory_ids),
+                (*clause.params * len(places), space_id, *memory_ids),
             )
             for memory_id, *others in rows:
-                found[memory_id] = [
-                    (other, step + 1) for other, (_, _, step) in zip(others, sides, strict=True) if other is not None
-                ]
+                found[memory_id] = {place: other for place, other in zip(places, others, strict=True) if other is not None}
         return found

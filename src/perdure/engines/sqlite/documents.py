@@ -17,12 +17,13 @@ from collections.abc import Callable, Sequence
 
 from perdure.domain.documents import Document
 from perdure.domain.memory import Memory
-from perdure.domain.retrieval import Candidate, Filter
+from perdure.domain.retrieval import Candidate, Filter, Holding
 from perdure.engines.sql.connection import Connection, Dialect, Value, marks
 from perdure.engines.sql.filters import LIVE, Conditions, conditions
 from perdure.engines.sql.memories import SqlMemories
 from perdure.engines.sqlite import scope, vector_rows
 from perdure.engines.sqlite.frequencies import Frequencies
+from perdure.engines.sqlite.holdings import Holders
 from perdure.errors import ItemMissing
 
 MAX_SCORED = 4_000
@@ -106,13 +107,20 @@ class SqliteDocuments:
             self._connection.execute("DELETE FROM documents_text WHERE rowid = ?", (document_id,))
 
     def search(self, terms: Sequence[str], where: Filter, limit: int) -> list[Candidate]:
-        clean = list(dict.fromkeys(part for term in terms if _encodes(term) for part in _parts(term)))
+        clean = _clean(terms)
         found: list[tuple[Candidate, int]] = []
         if clean and limit > 0:
             for space_id in where.spaces:
                 found += self._search_space(clean[:MAX_TERMS], where, space_id=space_id, limit=limit)
         found.sort(key=lambda hit: (-hit[0].score, -hit[1]))
         return [candidate for candidate, _ in found[:limit]]
+
+    def holdings(
+        self, terms: Sequence[str], spaces: Sequence[str], memory_ids: Sequence[str], sessions: Sequence[str]
+    ) -> list[Holding]:
+        matches = {term: f"{_TEXT_COLUMNS} : {scope.quoted(term)}" for term in _clean(terms)}
+        holders = Holders(self._connection, self._frequencies)
+        return holders.of(matches, spaces, memory_ids=memory_ids, sessions=sessions)
 
     def count(self, spaces: Sequence[str]) -> int:
         rows = self._connection.execute(f"SELECT COUNT(*) FROM documents WHERE space_id IN ({marks(spaces)})", tuple(spaces))
@@ -213,6 +221,10 @@ def _statement(span: tuple[Value, ...], where: Filter, *, clause: Conditions, li
 def _idf(frequency: int, size: int) -> float:
     """As FTS5 weighs a term."""
     return max(1e-6, math.log((size - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _clean(terms: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(part for term in terms if _encodes(term) for part in _parts(term)))
 
 
 def _parts(term: str) -> list[str]:

@@ -133,6 +133,9 @@ class SqliteVectors:
         scores = similarities(vector, [windows for _, windows in stored])
         return {memory_id: score for (memory_id, _), score in zip(stored, scores, strict=True)}
 
+    def knows(self, model: EmbeddingModel) -> bool:
+        return self._model_number(model) is not None
+
     def missing(self, model: EmbeddingModel, limit: int) -> list[tuple[str, str]]:
         found: list[tuple[int, str, str]] = []
         for number in self._other_models(model):

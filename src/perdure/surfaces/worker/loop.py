@@ -15,6 +15,10 @@ from perdure.errors import VaultLocked
 
 MAX_PAUSE_S = 15.0
 """How late at most an idle lock, an unlock or a job that someone else queued is noticed."""
+EMBED_PAUSE_S = 0.01
+"""Between batches: whoever waits for the processor comes first."""
+LOOK_FOR_TEXTS_S = 1.0
+"""How late at most a new memory's vector is begun."""
 PRUNE_EVERY_S = 86_400.0
 logger = logging.getLogger(__name__)
 
@@ -50,7 +54,13 @@ class Worker:
         for work in (self._run_jobs, self._prune, self._app.vault.lock_if_idle):
             if not await self._survive(work):
                 return MAX_PAUSE_S
-        return self._pause_s(await self._next_due())
+        embedded = [0]
+
+        async def embed() -> None:
+            embedded[0] = await self._app.embedding.run_batch()
+
+        await self._survive(embed)
+        return EMBED_PAUSE_S if embedded[0] else min(self._pause_s(await self._next_due()), LOOK_FOR_TEXTS_S)
 
     async def _survive(self, work: Callable[[], Awaitable[object]]) -> bool:
         """Whether the vault is still open for more."""
