@@ -161,6 +161,18 @@ def test_a_setting_is_listed_changed_and_put_back(shell: Shell) -> None:
     assert shell.told("settings", "get", "auto_lock_minutes")["value"] == 0
 
 
+def test_a_lock_that_cannot_come_by_itself_is_told(shell: Shell) -> None:
+    assert "has no effect yet" in shell("settings", "set", "auto_lock_minutes", "10").err
+    assert shell.told("settings", "set", "auto_lock_minutes", "10")["notes"]
+    assert "never: auto_lock_minutes is 10" in shell("vault", "status").text
+    shell("vault", "key", "add", "passphrase", stdin=b"correct horse\n")
+    assert shell.told("vault", "status")["auto_locks"] is False
+    shell("vault", "key", "remove", next(s["id"] for s in shell.told("vault", "key", "list")["items"] if s["kind"] == "key_file"))
+    assert shell("settings", "set", "auto_lock_minutes", "20").err == ""
+    assert "locks itself: after 20 idle minutes" in shell("vault", "status").text
+    assert shell("settings", "set", "auto_lock_minutes", "0").err == ""
+
+
 def test_an_unknown_setting_and_a_bad_value_are_refused_with_what_is_allowed(shell: Shell) -> None:
     assert "audit_days" in shell.refused("settings", "get", "nosuch", code="not_found")
     shell.refused("settings", "reset", "nosuch", code="not_found")

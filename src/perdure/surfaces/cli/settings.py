@@ -11,7 +11,7 @@ from perdure.domain.settings import SETTINGS
 from perdure.surfaces.cli.client import part
 from perdure.surfaces.cli.command import command, group
 from perdure.surfaces.cli.context import Invocation
-from perdure.surfaces.cli.terminal import write_json, write_table
+from perdure.surfaces.cli.terminal import remark, write_json, write_table
 
 
 @group("settings", "perdure settings list", "perdure settings set secrets refuse")
@@ -50,6 +50,8 @@ def set_setting(invocation: Invocation, name: str, value: str) -> None:
     """Change a setting; it holds from the next call on."""
     answer = invocation.daemon.put(_address(name), {"value": value})
     invocation.tell(answer, f"{name} = {_text(answer['value'])}")
+    for note in () if invocation.as_json else answer["notes"]:
+        remark(note)
 
 
 @command("reset", "perdure settings reset secrets")

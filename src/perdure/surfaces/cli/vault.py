@@ -29,7 +29,6 @@ def status(invocation: Invocation) -> None:
     if invocation.as_json:
         write_json(document)
         return
-    minutes = document.get("auto_lock_minutes")
     write_fields(
         [
             ("state", document["state"]),
@@ -38,9 +37,16 @@ def status(invocation: Invocation) -> None:
             ("cipher", document["cipher"]),
             ("vault id", document.get("vault_id")),
             ("opens with", ", ".join(slot["kind"] for slot in document["slots"])),
-            ("locks itself", f"after {minutes} idle minutes" if minutes else "never"),
+            ("locks itself", _locks_itself(document)),
         ]
     )
+
+
+def _locks_itself(document: dict[str, Any]) -> str:
+    minutes = document["auto_lock_minutes"]
+    if minutes and not document["auto_locks"]:
+        return f"never: auto_lock_minutes is {minutes}, but that takes a passphrase and no key that opens it by itself"
+    return f"after {minutes} idle minutes" if minutes else "never"
 
 
 @command("lock", "perdure vault lock")

@@ -13,6 +13,11 @@ from perdure.domain.settings import SETTINGS
 from perdure.surfaces.rest.endpoint import Call, Given, endpoint
 from perdure.surfaces.rest.shapes import Instant, Shape
 
+NO_AUTO_LOCK = (
+    "It has no effect yet: the vault locks itself only where a passphrase is needed to open it again. Add one with "
+    "`perdure vault key add passphrase`, and remove the keys that open it by themselves: `perdure vault key list`."
+)
+
 
 class TokenShape(Shape):
     id: str
@@ -59,11 +64,14 @@ class AuditGiven(Given):
 
 
 class SettingShape(Shape):
+    """`notes`: why the value has no effect as things are."""
+
     name: str
     value: Any
     default: Any
     help: str
     allowed: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 class SettingList(Shape):
@@ -74,20 +82,20 @@ class ValueGiven(Given):
     value: str = Field(description="As text: a word, a number, or JSON.")
 
 
-@endpoint("GET", "/api/tokens", primary=True)
+@endpoint("GET", "/api/tokens", primary=True, works_locked=True)
 async def list_tokens(call: Call) -> TokenList:
     """Tokens with their stories, revoked ones too, without secrets."""
     return TokenList(items=[TokenShape.model_validate(token) for token in call.app.access.tokens()])
 
 
-@endpoint("POST", "/api/tokens", status=201, primary=True)
+@endpoint("POST", "/api/tokens", status=201, primary=True, works_locked=True)
 async def create_token(call: Call, body: TokenGiven) -> NewToken:
     """A new token; its secret is told this once."""
     token, secret = call.app.access.create_token(TokenKind(body.kind), body.name)
     return NewToken(id=token.id, secret=secret)
 
 
-@endpoint("DELETE", "/api/tokens/{token_id}", primary=True)
+@endpoint("DELETE", "/api/tokens/{token_id}", primary=True, works_locked=True)
 async def revoke_token(call: Call, token_id: str) -> TokenShape:
     """Revoke a token; it opens nothing from now on."""
     return TokenShape.model_validate(call.app.access.revoke_token(token_id))
@@ -108,30 +116,33 @@ def _entry(entry: AuditEntry, at: datetime) -> AuditShape:
 async def list_settings(call: Call) -> SettingList:
     """Every setting of the vault with its value in force."""
     values = await call.app.settings.all()
-    return SettingList(items=[_setting(name, value) for name, value in values.items()])
+    return SettingList(items=[_setting(call, name, value) for name, value in values.items()])
 
 
 @endpoint("GET", "/api/settings/{name}", primary=True)
 async def get_setting(call: Call, name: str) -> SettingShape:
     """One setting with its value in force."""
-    return _setting(name, await call.app.settings.get(name))
+    return _setting(call, name, await call.app.settings.get(name))
 
 
 @endpoint("PUT", "/api/settings/{name}", primary=True)
 async def put_setting(call: Call, name: str, body: ValueGiven) -> SettingShape:
     """Set a setting."""
-    return _setting(name, await call.app.settings.put(name, body.value))
+    return _setting(call, name, await call.app.settings.put(name, body.value))
 
 
 @endpoint("DELETE", "/api/settings/{name}", primary=True)
 async def reset_setting(call: Call, name: str) -> SettingShape:
     """Bring a setting back to its default."""
-    return _setting(name, await call.app.settings.put(name, None))
+    return _setting(call, name, await call.app.settings.put(name, None))
 
 
-def _setting(name: str, value: Any) -> SettingShape:
+def _setting(call: Call, name: str, value: Any) -> SettingShape:
     declared = SETTINGS[name]
-    return SettingShape(name=name, value=value, default=declared.default, help=declared.help, allowed=declared.allowed)
+    notes = (NO_AUTO_LOCK,) if name == "auto_lock_minutes" and value and not call.app.vault.can_auto_lock else ()
+    return SettingShape(
+        name=name, value=value, default=declared.default, help=declared.help, allowed=declared.allowed, notes=notes
+    )
 
 
 ENDPOINTS = (

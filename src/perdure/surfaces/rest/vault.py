@@ -22,6 +22,8 @@ class KeyShape(Shape):
 
 
 class VaultShape(Shape):
+    """`auto_locks`: whether it locks itself after `auto_lock_minutes`, which takes a passphrase and no automatic key."""
+
     state: VaultState
     vault_id: str | None
     path: str
@@ -29,6 +31,7 @@ class VaultShape(Shape):
     cipher: str
     slots: tuple[KeyShape, ...]
     auto_lock_minutes: int | None
+    auto_locks: bool = False
 
 
 class StateShape(Shape):
@@ -100,20 +103,22 @@ def absolute(raw: str, argument: str) -> Path:
     return path
 
 
-@endpoint("GET", ROOT, primary=True)
+@endpoint("GET", ROOT, primary=True, works_locked=True)
 async def vault_status(call: Call) -> VaultShape:
     """What the vault is and how it opens; works while it is locked."""
-    return VaultShape.model_validate(await call.app.vault.status())
+    status = await call.app.vault.status()
+    auto_locks = bool(status.auto_lock_minutes) and call.app.vault.can_auto_lock
+    return VaultShape.model_validate(status).model_copy(update={"auto_locks": auto_locks})
 
 
-@endpoint("POST", f"{ROOT}/lock", primary=True)
+@endpoint("POST", f"{ROOT}/lock", primary=True, works_locked=True)
 async def lock_vault(call: Call) -> StateShape:
     """Close the vault and forget its key."""
     await call.app.vault.lock()
     return StateShape(state=call.app.vault.state)
 
 
-@endpoint("POST", f"{ROOT}/unlock", primary=True)
+@endpoint("POST", f"{ROOT}/unlock", primary=True, works_locked=True)
 async def unlock_vault(call: Call, body: SecretGiven) -> StateShape:
     """Open the vault."""
     return StateShape(state=await call.app.vault.unlock(body.secret))
@@ -132,7 +137,7 @@ async def backup_vault(call: Call, body: FolderGiven) -> FolderShape:
     return FolderShape(folder=str(await call.app.vault.backup(absolute(body.folder, "folder"))))
 
 
-@endpoint("POST", f"{ROOT}/restore", primary=True)
+@endpoint("POST", f"{ROOT}/restore", primary=True, works_locked=True)
 async def restore_vault(call: Call, body: RestoreGiven) -> RestoredShape:
     """Take a backup instead of the present vault, which is kept in a folder of its own."""
     kept = await call.app.vault.restore(absolute(body.folder, "folder"), body.secret)
@@ -153,7 +158,7 @@ async def export_sqlcipher(call: Call, body: ExportGiven) -> CopyShape:
     return CopyShape(path=str(target))
 
 
-@endpoint("GET", f"{ROOT}/keys", primary=True)
+@endpoint("GET", f"{ROOT}/keys", primary=True, works_locked=True)
 async def list_keys(call: Call) -> KeyList:
     """The ways to open the vault, without their secrets."""
     return _keys(call)
@@ -163,13 +168,13 @@ def _keys(call: Call) -> KeyList:
     return KeyList(items=[KeyShape.model_validate(slot) for slot in call.app.vault.slots()])
 
 
-@endpoint("POST", f"{ROOT}/keys", status=201, primary=True)
+@endpoint("POST", f"{ROOT}/keys", status=201, primary=True, works_locked=True)
 async def add_key(call: Call, body: KeyGiven) -> NewKey:
     """Add a way to open the vault."""
     return NewKey(recovery_key=await call.app.vault.add_key(body.kind, secret=body.secret, unlock=body.unlock))
 
 
-@endpoint("DELETE", f"{ROOT}/keys/{{key_id}}", primary=True)
+@endpoint("DELETE", f"{ROOT}/keys/{{key_id}}", primary=True, works_locked=True)
 async def remove_key(call: Call, key_id: str) -> KeyList:
     """Remove a way to open the vault; the last one stays."""
     await call.app.vault.remove_key(key_id)
