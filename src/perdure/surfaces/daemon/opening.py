@@ -58,11 +58,11 @@ class PatientGate(Gate):
         await self._opening.wait()
         return await super().call(door, caller, name, arguments)
 
-    def _require_open(self) -> None:
+    def fault(self) -> PerdureError | None:
         fault = self._opening.fault
-        if fault is not None and self.app.vault.state is not VaultState.OPEN:
-            raise type(fault)(fault.message, **fault.details)
-        super()._require_open()
+        if fault is None or self.app.vault.state is VaultState.OPEN:
+            return None
+        return type(fault)(fault.message, **fault.details)
 
 
 class PatientAsgi:
@@ -78,4 +78,8 @@ class PatientAsgi:
             door = scope["path"] == "/mcp" or scope["path"].startswith("/mcp/")
             if not door or self._app.vault.state is VaultState.MISSING:
                 await self._opening.wait()
-        await self._inner(scope, receive, send)
+        try:
+            await self._inner(scope, receive, send)
+        finally:
+            if self._opening.fault is not None and self._app.vault.state is VaultState.OPEN:
+                self._opening.fault = None  # unlocked or restored by this call: what comes later is no matter of the opening

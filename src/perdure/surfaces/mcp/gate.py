@@ -102,7 +102,14 @@ class Gate:
         reply = await tool.run(self.app, caller, arguments.values)
         return reply.with_notes(arguments.notes)
 
+    def fault(self) -> PerdureError | None:
+        """Why the vault could not be opened, while it is not open; None where that is not known."""
+        return None
+
     def _require_open(self) -> None:
+        fault = self.fault()
+        if fault is not None:
+            raise fault
         state = self.app.vault.state
         if state is VaultState.MISSING:
             raise VaultMissing

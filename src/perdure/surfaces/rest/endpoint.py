@@ -79,6 +79,7 @@ Function = Callable[..., Awaitable[Any]]
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """`primary`: for the primary token alone. `public`: answers without a token. `gated`: the gate keeps the record itself.
+    `works_locked`: needs no open vault; all others answer why it could not be opened, where it could not (FAULTS DL14).
 
     `takes` and `gives` are the media types of body and answer where those are no JSON documents of a model.
     """
@@ -90,6 +91,7 @@ class Endpoint:
     primary: bool = False
     public: bool = False
     gated: bool = False
+    works_locked: bool = False
     takes: str | None = None
     gives: str | None = None
 
@@ -130,6 +132,9 @@ class Endpoint:
             raise Forbidden(
                 f"This needs the primary token, yours is of the kind {call.caller.kind}; `perdure token show primary` prints it."
             )
+        fault = None if self.works_locked or self.public or self.gated else call.site.gate.fault()
+        if fault is not None:
+            raise fault
         arguments: dict[str, Any] = dict(call.request.path_params)
         if "query" in self.hints:
             arguments["query"] = parse(self.hints["query"], _query(call.request, schema_of(self.hints["query"])))

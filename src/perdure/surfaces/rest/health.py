@@ -48,7 +48,7 @@ async def get_health(call: Call) -> Health:
     )
 
 
-@endpoint("POST", "/api/stop", status=202, primary=True)
+@endpoint("POST", "/api/stop", status=202, primary=True, works_locked=True)
 async def stop(call: Call) -> Stopping:
     """End perdure: what is under way is finished, the vault is closed."""
     call.site.on_stop()

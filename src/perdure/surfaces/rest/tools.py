@@ -35,7 +35,7 @@ class ToolAnswer(Shape):
     structured: dict[str, Any] | None
 
 
-@endpoint("GET", "/api/tools")
+@endpoint("GET", "/api/tools", works_locked=True)
 async def list_tools(call: Call) -> ToolList:
     """The tools this token may call, with the schemas of their arguments."""
     tools = call.site.gate.tools(ALL, call.caller)
