@@ -31,6 +31,7 @@ def test_a_locked_vault_answers_with_exit_code_3_until_the_passphrase_comes(shel
     assert shell("vault", "lock").text == "Locked.\n"
     shell.refused("show", memory_id, code="vault_locked", exit_code=3)
     shell.refused("export", str(tmp_home / "memories.jsonl"), code="vault_locked", exit_code=3)
+    assert shell("token", "revoke", shell.told("token", "create", "--kind", "integration", "--name", "ci")["id"]).code == 0
     assert [path.name for path in tmp_home.iterdir()] == ["home"]
     shell.refused("vault", "unlock", code="vault_locked", exit_code=3, stdin=b"wrong\n")
     shell.refused("vault", "unlock", code="invalid_input", stdin=b"\n")

@@ -57,6 +57,8 @@ def filters(*, everywhere: bool = True) -> Decorator:
     "git log -1 --format=%B | perdure capture - --kind note",
     'perdure capture "Friday\'s outage was DNS" --occurred-at 2026-08-14 --expires 90d',
     'perdure capture "Stopping here" --kind handoff --project shop --session s1 --handoff handoff.json',
+    """echo '{"next_action": "Rotate the keys", "blockers": ["No rotation yet"]}' |
+    perdure capture "Stopping here" --kind handoff --project shop --session s1 --handoff -""",
 )
 @click.argument("content", required=False)
 @click.option(
@@ -79,7 +81,11 @@ def filters(*, everywhere: bool = True) -> Decorator:
 @click.option("--occurred-at", metavar="DATE", help="When it happened: a time, a day or a month.")
 @click.option("--expires", metavar="WHEN", help="Archive it then: 14d, a date or a time.")
 @click.option("--channel", metavar="NAME", help="Post it to a shared channel too.")
-@click.option("--handoff", metavar="FILE", help="JSON file of a handoff; - reads standard input.")
+@click.option(
+    "--handoff",
+    metavar="FILE",
+    help="JSON file of a handoff: next_action, and completed, verification, blockers; - reads standard input.",
+)
 @click.option("--privacy", type=click.Choice([p.value for p in Privacy]), help="Who may see it.  [default: the setting]")
 def capture(invocation: Invocation, content: str | None, handoff: str | None, **fields: Any) -> None:
     """Remember a text.
@@ -143,7 +149,7 @@ def search(invocation: Invocation, query: tuple[str, ...], explain: bool, **narr
 @click.option("--project", metavar="NAME", help="Lift what belongs to this project.")
 @click.option("--file", "file_paths", multiple=True, metavar="PATH", help="Lift what is about this file; may be repeated.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, metavar="N", help="How many at most.")
-@click.option("--max-chars", type=click.IntRange(min=1), metavar="N", help="How long the brief may be.")
+@click.option("--max-chars", type=click.IntRange(256, 70_000), metavar="N", help="How long the brief may be: 256 to 70000.")
 def context(invocation: Invocation, words: tuple[str, ...], **fields: Any) -> None:
     """Show the brief an agent is given before work.
 
