@@ -6,13 +6,16 @@ import math
 import random
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from perdure.domain.memory import Memory
 from perdure.domain.retrieval import Filter
 from perdure.domain.vectors import EmbeddingModel
 from perdure.ports.store import Session
-from tests.engines.stores import EVERYTHING, remember
+from tests.engines.stores import EVERYTHING, MINE, NOON, remember
 
 MODEL = EmbeddingModel(id="model", revision="1", dimension=4)
 OTHER_MODEL = EmbeddingModel(id="other", revision="1", dimension=4)
@@ -48,12 +51,27 @@ def embed(session: Session, *vectors: bytes, model: EmbeddingModel = MODEL, **va
     return memory
 
 
+def archive(session: Session, memory_id: str, space_id: str = MINE) -> None:
+    memory = session.memories.get((space_id,), memory_id)
+    assert memory is not None
+    session.memories.save(replace(memory, archived_at=NOON))
+    session.documents.remove(space_id, memory_id)
+
+
+def execute(session: Any, sql: str, *params: Any) -> Any:
+    """A statement past the repositories."""
+    return session.vectors._connection.execute(sql, params)
+
+
 def nearest(
     session: Session, query: bytes, where: Filter = EVERYTHING, *, limit: int = 10, model: EmbeddingModel = MODEL
 ) -> list[str]:
     return [candidate.memory_id for candidate in session.vectors.search(query, model, where, limit)]
 
 
-def brute(query: bytes, windows: dict[str, Sequence[bytes]]) -> list[str]:
-    """The ids by their best window, best first."""
-    return sorted(windows, key=lambda memory_id: -max(cosine(query, window) for window in windows[memory_id]))
+def assert_nearest(found: Sequence[str], query: bytes, *, windows: dict[str, Sequence[bytes]], limit: int) -> None:
+    """These are the nearest by the plain formula, each once, best first; what differs by less than storing changes may swap."""
+    scores = {memory_id: max(cosine(query, window) for window in windows[memory_id]) for memory_id in windows}
+    wanted = sorted(scores.values(), reverse=True)[:limit]
+    assert len(set(found)) == len(found)
+    assert [scores[memory_id] for memory_id in found] == pytest.approx(wanted, abs=1e-3)

@@ -5,25 +5,27 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from perdure.domain.instants import instant_period
-from perdure.domain.kinds import Kind
-from perdure.domain.memory import Memory, ReviewState
+from perdure.domain.memory import Memory
 from perdure.domain.retrieval import Filter
 from perdure.domain.vectors import Coverage
-from perdure.engines.sqlite import vectors as vectors_module
 from perdure.errors import Internal
 from perdure.ports.store import Session
-from tests.engines.embeddings import MODEL, OTHER_MODEL, WIDE_MODEL, brute, embed, nearest, scattered, turned, vector
+from tests.engines.embeddings import (
+    MODEL,
+    OTHER_MODEL,
+    WIDE_MODEL,
+    archive,
+    embed,
+    execute,
+    nearest,
+    turned,
+    vector,
+)
 from tests.engines.stores import (
-    ENGINES,
     EVERYTHING,
     KEY,
     MINE,
@@ -32,7 +34,6 @@ from tests.engines.stores import (
     Engine,
     again,
     document_of,
-    opened,
     read,
     remember,
     write,
@@ -95,7 +96,7 @@ def test_a_document_put_again_unchanged_keeps_its_vectors(engine: Engine) -> Non
 
 def test_what_is_archived_has_no_vector_and_returns_without_one(engine: Engine) -> None:
     memory = write(engine, lambda s: embed(s, turned(0)))
-    write(engine, lambda s: _archive(s, memory))
+    write(engine, lambda s: archive(s, memory.id))
     assert read(engine, lambda s: nearest(s, turned(0))) == []
     assert _stored(engine) == 0
     write(engine, lambda s: _store(s, memory))
@@ -131,7 +132,7 @@ def test_a_rebuild_keeps_the_vectors_of_live_memories_only(engine: Engine) -> No
 def test_a_check_tells_of_vectors_without_a_document(engine: Engine) -> None:
     memory = write(engine, lambda s: embed(s, turned(0)))
     assert engine.check(deep=False) == []
-    write(engine, lambda s: _execute(s, "UPDATE documents SET model = NULL WHERE memory_id = ?", memory.id))
+    write(engine, lambda s: execute(s, "UPDATE documents SET model = NULL WHERE memory_id = ?", memory.id))
     assert any("vectors belong to no document" in finding for finding in engine.check(deep=False))
 
 
@@ -221,7 +222,7 @@ def test_another_process_adds_and_removes_and_a_reader_here_follows(engine: Engi
     assert read(engine, lambda s: nearest(s, turned(0))) == [first.id]
     other = again(engine)
     second = write(other, lambda s: embed(s, turned(1)))
-    write(other, lambda s: _archive(s, first))
+    write(other, lambda s: archive(s, first.id))
     assert read(engine, lambda s: nearest(s, turned(0))) == [second.id]
     other.close()
 
@@ -232,7 +233,7 @@ def test_many_removals_leave_the_rest_in_order(engine: Engine) -> None:
     kept = memories
     while len(kept) > 3:
         for memory in kept[::2]:
-            write(engine, partial(_archive, memory=memory))
+            write(engine, partial(archive, memory_id=memory.id))
         kept = kept[1::2]
         assert read(engine, lambda s: nearest(s, turned(0), limit=2)) == [memory.id for memory in kept[:2]]
     added = write(engine, lambda s: embed(s, turned(0)))
@@ -253,7 +254,7 @@ def test_a_reader_of_an_older_snapshot_sees_nothing_newer_and_may_miss_what_was_
     def change(session: Session) -> None:
         embed(session, turned(0))
         for memory in memories[:8]:
-            _archive(session, memory)
+            archive(session, memory.id)
 
     async def body() -> tuple[list[str], list[str]]:
         waiting = asyncio.ensure_future(engine.read(old))
@@ -277,7 +278,7 @@ def test_writers_and_readers_at_once_never_see_a_ghost(engine: Engine) -> None:
             memory = await engine.write(lambda s: embed(s, turned(number)))
             assert memory.id in await engine.read(lambda s: nearest(s, turned(number), limit=100))
             if number % 2:
-                await engine.write(lambda s: _archive(s, memory))
+                await engine.write(lambda s: archive(s, memory.id))
                 assert memory.id not in await engine.read(lambda s: nearest(s, turned(number), limit=100))
             else:
                 live.append(memory)
@@ -288,79 +289,10 @@ def test_writers_and_readers_at_once_never_see_a_ghost(engine: Engine) -> None:
     asyncio.run(body())
 
 
-SOME = st.integers(0, 2).map(str)
-FILTERS = st.fixed_dictionaries(
-    {},
-    optional={
-        "kinds": st.lists(st.sampled_from([Kind.NOTE, Kind.DECISION]), unique=True, max_size=2).map(tuple),
-        "project_id": SOME,
-        "session_id": SOME,
-        "agent": SOME,
-        "source": SOME,
-        "channel": SOME,
-        "tags": st.lists(SOME, unique=True, max_size=2).map(tuple),
-        "files": st.lists(SOME, unique=True, max_size=2).map(tuple),
-        "reviews": st.just((ReviewState.REVIEWED,)),
-        "recorded_from": st.integers(0, 60).map(lambda n: NOON + timedelta(microseconds=n)),
-        "recorded_to": st.integers(0, 60).map(lambda n: NOON + timedelta(microseconds=n)),
-        "occurred_from": st.integers(0, 60).map(lambda n: NOON + timedelta(days=n)),
-        "occurred_to": st.integers(0, 60).map(lambda n: NOON + timedelta(days=n)),
-        "derived": st.booleans(),
-        "archived": st.booleans(),
-    },
-)
-
-
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A vault of 60 memories of every sort, with the windows of each."""
-    vectors = iter(scattered(120, seed=1))
-    windows: dict[str, list[bytes]] = {}
-
-    def fill(session: Session) -> None:
-        for n in range(60):
-            those = [next(vectors) for _ in range(1 + n % 3 // 2)]
-            memory = embed(
-                session,
-                *those,
-                kind=Kind.DECISION if n % 5 == 0 else Kind.NOTE,
-                project_id=str(n % 3),
-                session_id=str(n % 4),
-                agent=str(n % 5),
-                source=str(n % 2),
-                channel=str(n % 7),
-                tags=tuple(str(i) for i in range(n % 4)),
-                files=tuple(str(i) for i in range(n % 3)),
-                review=ReviewState.REVIEWED if n % 6 == 0 else ReviewState.CAPTURED,
-                derived=n % 8 == 0,
-                occurred=instant_period(NOON + timedelta(days=n)),
-            )
-            windows[memory.id] = those
-
-    with opened(ENGINES["sqlite"](tmp_path_factory.mktemp("home"))) as engine:
-        write(engine, fill)
-        yield engine, windows
-
-
-@settings(max_examples=150, deadline=None)
-@given(values=FILTERS, limit=st.integers(1, 80), seed=st.integers(0, 10_000), most=st.sampled_from([0, 5, 30_000]))
-def test_every_filter_answers_as_comparing_each_matching_memory_would(
-    mixed: Any, values: dict[str, Any], limit: int, seed: int, most: int
-) -> None:
-    engine, windows = mixed
-    where = Filter(spaces=(MINE,), **values)
-    query = scattered(1, seed)[0]
-    allowed = read(engine, lambda s: s.memories.ids(where))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors_module, "MAX_LISTED", most)
-        found = read(engine, lambda s: nearest(s, query, where, limit=limit))
-    assert found == brute(query, {memory_id: windows[memory_id] for memory_id in allowed})[:limit]
-
-
 def test_mg1_a_vault_from_before_vectors_keeps_its_memories_and_names_them_all_as_missing(engine: Engine) -> None:
     memory = write(engine, lambda s: remember(s, "word"))
     for statement in BEFORE_VECTORS:
-        write(engine, partial(_execute, sql=statement))
+        write(engine, partial(execute, sql=statement))
     engine.close()
     engine.open(KEY)
     assert engine.check(deep=True) == []
@@ -375,6 +307,8 @@ BEFORE_VECTORS = (
     "DROP TABLE vectors",
     "DROP TABLE vector_models",
     "DROP TABLE vector_states",
+    "DROP TABLE vector_graphs",
+    "DROP TABLE vector_graph_parts",
     "DROP INDEX documents_model",
     "ALTER TABLE documents DROP COLUMN model",
     "DELETE FROM migrations WHERE number > 1",
@@ -386,15 +320,5 @@ def _store(session: Session, memory: Memory) -> None:
     session.documents.put(document_of(memory))
 
 
-def _archive(session: Session, memory: Memory) -> None:
-    session.memories.save(replace(memory, archived_at=NOON))
-    session.documents.remove(memory.space_id, memory.id)
-
-
-def _execute(session: Any, sql: str, *params: Any) -> Any:
-    """A statement past the repositories."""
-    return session.vectors._connection.execute(sql, params)
-
-
 def _stored(engine: Engine) -> int:
-    return int(read(engine, lambda s: _execute(s, "SELECT COUNT(*) FROM vectors"))[0][0])
+    return int(read(engine, lambda s: execute(s, "SELECT COUNT(*) FROM vectors"))[0][0])

@@ -34,6 +34,7 @@ from perdure.engines.sqlite.migrations import Migration, known_migrations, migra
 from perdure.engines.sqlite.readers import Readers
 from perdure.engines.sqlite.requests import Request
 from perdure.engines.sqlite.swap import Swap
+from perdure.engines.sqlite.vector_builder import GraphBuilder
 from perdure.engines.sqlite.vector_index import VectorIndexes
 from perdure.engines.sqlite.vectors import SqliteVectors
 from perdure.engines.sqlite.writer import Writer
@@ -61,7 +62,7 @@ class SqliteEngine:
         self._reader_count = readers
         self._clock = VaultClock(clock or (lambda: datetime.now(UTC)))
         self._frequencies = Frequencies()
-        self._indexes = VectorIndexes()
+        self._graphs: GraphBuilder | None = None
         self._migrations: tuple[Migration, ...] = known_migrations()
         self._changing = threading.RLock()
         self._refusal: Busy | VaultLocked = VaultLocked()
@@ -206,16 +207,19 @@ class SqliteEngine:
             main = opened.enter_context(closing(open_writer(key, self._profile)))
             migrate(main, self._migrations, now_us=micros(self._clock.instant()))
             self._clock.load(main.execute("SELECT last FROM clock")[0][0])
+            graphs = GraphBuilder(lambda: open_reader(key, self._profile), lambda work: self._write_plain(main, work))
+            indexes = VectorIndexes(graphs.request)
             pairs = []
             for _ in range(self._reader_count):
                 connection = opened.enter_context(closing(open_reader(key, self._profile)))
-                pairs.append((connection, self._session(connection, clock=NoClock(), indexes=self._indexes)))
+                pairs.append((connection, self._session(connection, clock=NoClock(), indexes=indexes)))
             opened.pop_all()
         self._frequencies.forget()
         self._writer = Writer(main, self._session(main, clock=self._clock, indexes=None), self._clock)
         self._readers = Readers(pairs)
         self._writer.start()
         self._readers.start()
+        self._graphs = graphs
         self._key = key
 
     def _stop(self, refusal: Busy | VaultLocked) -> None:
@@ -224,12 +228,19 @@ class SqliteEngine:
         self._key = None
         readers, self._readers = self._readers, None
         writer, self._writer = self._writer, None
+        graphs, self._graphs = self._graphs, None
         if readers:
             readers.stop()
-        self._indexes.forget()
+        if graphs:
+            graphs.stop()
         if writer:
             writer.stop()
             self._counted = [self._counted[0] + writer.commits, self._counted[1] + writer.writes]
+
+    def _write_plain(self, main: SqliteConnection, work: Callable[[Connection], None]) -> None:
+        """Work of the engine's own with the next commit; none when the vault is being closed."""
+        if self._writer is not None:
+            self._writer.submit(Request(lambda _: work(main)))
 
     def _copy(self, partial: Path, key: bytes, *, new_key: bytes, on_progress: OnProgress | None = None) -> None:
         with closing(open_reader(key, self._profile)) as source:

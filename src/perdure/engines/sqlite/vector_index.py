@@ -8,23 +8,20 @@ is newer than itself. Removed rows stay until a fifth is dead; whoever searches 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perdure.engines.sql.connection import Connection
 from perdure.engines.sqlite import vector_rows
 from perdure.engines.sqlite.deferred import Deferred
+from perdure.engines.sqlite.vector_graph import Graph
 from perdure.engines.sqlite.vector_rows import Shelf, State
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     import numpy as np
-    from numpy.typing import NDArray
 
-    Keys: TypeAlias = NDArray[np.int64]
-    Numbers: TypeAlias = NDArray[np.float32]
+    from perdure.engines.sqlite.vector_arrays import Keys, Numbers
 else:
     np = Deferred("numpy")
 
@@ -34,6 +31,12 @@ DEAD_SHARE = 5
 DEEPER = 4
 """How many times deeper each round looks than the one before."""
 UNIT_TOLERANCE = 1e-3
+GRAPH_FROM = 20_000
+"""Vectors from which a graph is worth its memory: comparing all of these takes as long as asking a graph (1 ms)."""
+EXTEND_AT = 1_000
+"""Vectors beyond the graph, compared one by one, from which it is made to cover more."""
+MAX_THROUGH_GRAPH = 512
+"""Neighbours asked of a graph at most: deeper it is slow, and finds too few of them."""
 
 _LEAST_CAPACITY = 256
 
@@ -56,15 +59,46 @@ class View:
 
     keys: Keys
     matrix: Numbers
+    graph: Graph | None = None
+
+    def covered(self, last: int) -> int:
+        """How many keys are no greater than that one."""
+        return int(np.searchsorted(self.keys, last, side="right"))
+
+    def wears_out(self, graph: Graph) -> bool:
+        """Too much of the graph is of vectors that are gone."""
+        return (graph.count - self.covered(graph.last)) * DEAD_SHARE > graph.count
 
     def rounds(self, vector: bytes, wanted: int) -> Iterator[Ranked]:
         """The nearest `wanted` windows, then ever more of them, until all were given."""
-        scores = self.matrix @ np.frombuffer(vector, dtype="<f4")
+        query = np.frombuffer(vector, dtype="<f4")
+        near = self._through_graph(query, wanted)
+        if near is not None:
+            yield near
+            wanted *= DEEPER
+        scores = self.matrix @ query
         while True:
-            yield _ranked(self.keys, scores, wanted=wanted)
-            if wanted >= len(scores):
+            is_complete = wanted >= len(scores)
+            yield Ranked(best=_best(self.keys, scores, wanted=wanted), is_complete=is_complete)
+            if is_complete:
                 return
             wanted *= DEEPER
+
+    def _through_graph(self, query: Numbers, wanted: int) -> Ranked | None:
+        """What the graph names and what lies beyond it, compared exactly; None when the graph is of no use now."""
+        if self.graph is None or wanted > MAX_THROUGH_GRAPH:
+            return None
+        last = self.graph.last  # read before the question: it may grow meanwhile
+        found = self.graph.nearest(query, wanted + wanted // 4)
+        if found is None:
+            return None
+        found = found[found <= last]
+        places = np.searchsorted(self.keys, found)
+        inside = places < len(self.keys)
+        here = places[inside][self.keys[places[inside]] == found[inside]]
+        positions = np.concatenate((here, np.arange(self.covered(last), len(self.keys))))
+        best = _best(self.keys[positions], self.matrix[positions] @ query, wanted=wanted)
+        return Ranked(best=best, is_complete=False)
 
     def among(self, vector: bytes, rows: Sequence[int]) -> Ranked:
         """Every one of these rows that is here."""
@@ -75,7 +109,7 @@ class View:
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         positions = np.repeat(starts, counts) + within
         scores = self.matrix[positions] @ np.frombuffer(vector, dtype="<f4")
-        return _ranked(self.keys[positions], scores, wanted=len(positions))
+        return Ranked(best=_best(self.keys[positions], scores, wanted=len(positions)), is_complete=True)
 
 
 class VectorIndex:
@@ -83,6 +117,9 @@ class VectorIndex:
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
+        self.graph: Graph | None = None
+        self.kept_count = 0
+        self.gives_up_graph = False
         self._lock = threading.Lock()
         self._keys: Keys = np.empty(0, dtype=np.int64)
         self._matrix: Numbers = np.empty((0, shelf.dimension), dtype=np.float32)
@@ -98,7 +135,19 @@ class VectorIndex:
             if state.last == self._last and (self._rows - state.present) * DEAD_SHARE > self._rows:
                 self._pack(connection, state)
             end = int(np.searchsorted(self._keys[: self._count], (state.last + 1) << WINDOW_BITS))
-            return View(keys=self._keys[:end], matrix=self._matrix[:end])
+            return View(keys=self._keys[:end], matrix=self._matrix[:end], graph=self.graph)
+
+    def whole(self) -> View:
+        """All that was taken in, to make a graph of."""
+        with self._lock:
+            return View(keys=self._keys[: self._count], matrix=self._matrix[: self._count])
+
+    def wants_graph(self, view: View) -> bool:
+        """A graph is missing, worn out, or leaves too much beyond it."""
+        if self.gives_up_graph or len(view.keys) < GRAPH_FROM:
+            return False
+        graph = view.graph
+        return graph is None or len(view.keys) - view.covered(graph.last) >= EXTEND_AT or view.wears_out(graph)
 
     def _take_in(self, connection: Connection, state: State) -> None:
         if not self._count:
@@ -138,7 +187,8 @@ class VectorIndex:
 class VectorIndexes:
     """The indexes that an engine's readers share: one for a space, of the model that was asked last."""
 
-    def __init__(self) -> None:
+    def __init__(self, want_graph: Callable[[VectorIndex], None] | None = None) -> None:
+        self._want_graph = want_graph
         self._lock = threading.Lock()
         self._indexes: dict[str, VectorIndex] = {}
 
@@ -147,11 +197,10 @@ class VectorIndexes:
             index = self._indexes.get(shelf.space_id)
             if index is None or index.shelf != shelf:
                 index = self._indexes[shelf.space_id] = VectorIndex(shelf)
-        return index.view(connection, state)
-
-    def forget(self) -> None:
-        with self._lock:
-            self._indexes.clear()
+        view = index.view(connection, state)
+        if self._want_graph is not None and index.wants_graph(view):
+            self._want_graph(index)
+        return view
 
 
 def has_unit_length(vector: bytes) -> bool:
@@ -185,14 +234,13 @@ def _keys(rows: Sequence[int], counts: Sequence[int]) -> Keys:
     return np.repeat(np.array(rows, dtype=np.int64) << WINDOW_BITS, repeats) + within
 
 
-def _ranked(keys: Keys, scores: Numbers, *, wanted: int) -> Ranked:
-    """The best `wanted` of them; of equals the newest first."""
-    is_complete = wanted >= len(scores)
-    if not is_complete:
+def _best(keys: Keys, scores: Numbers, *, wanted: int) -> dict[int, float]:
+    """Row → score of the best `wanted` windows, best first; of equals the newest first."""
+    if wanted < len(scores):
         chosen = np.argpartition(scores, len(scores) - wanted)[-wanted:]
         keys, scores = keys[chosen], scores[chosen]
     best: dict[int, float] = {}
     order = np.lexsort((-keys, -scores))
     for row, score in zip((keys[order] >> WINDOW_BITS).tolist(), scores[order].tolist(), strict=True):
         best.setdefault(row, score)
-    return Ranked(best=best, is_complete=is_complete)
+    return best

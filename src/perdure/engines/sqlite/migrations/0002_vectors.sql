@@ -47,3 +47,20 @@ END;
 -- The model of the document's vectors, so that documents without them are found by an index.
 ALTER TABLE documents ADD COLUMN model INTEGER;
 CREATE INDEX documents_model ON documents (model, document_id);
+
+-- The graph over a space's vectors, without the vectors: a cache. What is said of it is written last, after all its parts.
+CREATE TABLE vector_graphs (
+    space_id TEXT NOT NULL,
+    model INTEGER NOT NULL,
+    format TEXT NOT NULL,
+    parts INTEGER NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (space_id, model)
+) WITHOUT ROWID;
+CREATE TABLE vector_graph_parts (
+    space_id TEXT NOT NULL,
+    model INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (space_id, model, part)
+);
