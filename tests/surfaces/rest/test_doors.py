@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -100,5 +101,67 @@ def test_a_refusal_on_a_door_can_be_read_by_an_mcp_client(play: Play) -> None:
         problem_of(response, 401, "unauthorized")
         assert response.headers["www-authenticate"] == "Bearer"
         assert "perdure token show primary" in response.json()["error"]["message"]
+
+    play(scenario)
+
+
+ERAS: tuple[dict[str, str], ...] = (
+    {"mcp-protocol-version": NEWEST},
+    {"mcp-protocol-version": "2025-11-25"},
+    {"mcp-protocol-version": OLDEST},
+    {},
+)
+SECRET = "correct-horse-battery"
+NO_MESSAGES: list[tuple[Any, str]] = [
+    ([], "one JSON-RPC message"),
+    (None, "one JSON-RPC message"),
+    (SECRET, "one JSON-RPC message"),
+    ([{"jsonrpc": "2.0", "id": 1, "method": "ping"}] * 2, "batches"),
+    ({}, "jsonrpc"),
+    ({"jsonrpc": SECRET, "id": 1, "method": "ping"}, "jsonrpc"),
+    ({"jsonrpc": "2.0", "id": [SECRET], "method": "ping"}, "id"),
+    ({"jsonrpc": "2.0", "id": None, "method": "tools/list"}, "id"),
+    ({"jsonrpc": "2.0", "id": 1, "method": [SECRET]}, "method"),
+    ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": SECRET}, "params"),
+    ({"jsonrpc": "2.0", "id": 1, "result": SECRET}, "method"),
+]
+
+
+@pytest.mark.parametrize(("body", "word"), NO_MESSAGES)
+def test_what_is_no_message_is_refused_in_plain_words_in_every_era(play: Play, body: Any, word: str) -> None:
+    async def scenario(wire: Wire) -> None:
+        for era in ERAS:
+            response = await wire.client.post("/mcp", content=json.dumps(body), headers={**ACCEPT, **era})
+            problem_of(response, 400, "invalid_input")
+            error = response.json()["error"]
+            assert error["code"] == -32600
+            assert word in error["message"]
+            assert not [quoted for quoted in (SECRET, "pydantic", "input_value") if quoted in response.text]
+
+    play(scenario)
+
+
+BAD_PARAMS: list[tuple[str, Any]] = [
+    ("initialize", {"protocolVersion": [SECRET], "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}),
+    ("initialize", {"protocolVersion": SECRET, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}),
+    ("initialize", {"protocolVersion": OLDEST, "capabilities": SECRET, "clientInfo": SECRET}),
+    ("tools/call", {"name": [SECRET]}),
+    ("tools/call", {"name": "cortexa_search", "arguments": SECRET}),
+    ("tools/call", {"name": "cortexa_search", "arguments": {"query": [SECRET]}}),
+    ("tools/call", {"name": "cortexa_health", "_meta": SECRET}),
+    ("tools/list", {"cursor": [SECRET]}),
+    ("resources/read", {"uri": SECRET}),
+]
+
+
+@pytest.mark.parametrize(("method", "params"), BAD_PARAMS)
+def test_no_answer_to_bad_parameters_quotes_them(play: Play, method: str, params: Any) -> None:
+    async def scenario(wire: Wire) -> None:
+        session = {"mcp-session-id": await _initialize(wire.client)}
+        for era in ({"mcp-protocol-version": NEWEST}, {"mcp-protocol-version": OLDEST, **session}, {}):
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            response = await wire.client.post("/mcp", json=message, headers={**ACCEPT, **era})
+            assert response.status_code < 500
+            assert not [quoted for quoted in (SECRET, "pydantic", "input_value") if quoted in response.text]
 
     play(scenario)

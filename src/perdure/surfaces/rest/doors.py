@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -24,6 +27,16 @@ from perdure.surfaces.mcp.gate import Gate
 from perdure.surfaces.mcp.server import build_server
 from perdure.surfaces.rest.endpoint import parse_json
 from perdure.surfaces.rest.guards import MAX_BODY_MIB, MIB
+from perdure.surfaces.rest.problems import NotRpc
+
+MEMBERS: Mapping[Any, str] = {
+    "jsonrpc": 'the text "2.0"',
+    "id": "text or a whole number",
+    "method": "text",
+    "params": "an object",
+    "result": "an object",
+    "error": "an object with code and message",
+}
 
 BY_TOKEN: Mapping[TokenKind, str] = {TokenKind.USER: "conxt"}
 
@@ -64,7 +77,8 @@ class Doors:
             raise NotFound(f"There is no such door; there are /mcp and /mcp/ with {', '.join(managers)}.")
         if scope["method"] == "POST":
             body = await request.body()
-            parse_json(body)  # stricter than the SDK's newest era, which lets half surrogate pairs through (FAULTS FT11)
+            # Stricter than the SDK: its newest era lets half surrogate pairs through (FAULTS FT11), the others quote what came.
+            _check_message(parse_json(body))
             receive = _replayed(body, receive)
         # The SDK answers 404 to a session's id from anyone but the user that opened it.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.token_id, scopes=[]))
@@ -74,6 +88,21 @@ class Doors:
 def _manager(gate: Gate, door: str, *, json_response: bool) -> StreamableHTTPSessionManager:
     server = build_server(gate, door)
     return StreamableHTTPSessionManager(server, json_response=json_response, max_request_body_size=MAX_BODY_MIB * MIB)
+
+
+def _check_message(message: Any) -> None:
+    """Raises NotRpc, naming the member, for what is no single JSON-RPC message."""
+    if not isinstance(message, dict):
+        raise NotRpc
+    try:
+        if "id" in message and "method" in message:
+            JSONRPCRequest.model_validate(message)
+        else:
+            jsonrpc_message_adapter.validate_python(message)
+    except ValidationError as error:
+        names = (part for fault in error.errors(include_url=False) for part in fault["loc"] if part in MEMBERS)
+        member = next(names, "method")
+        raise NotRpc(f"{member}: is missing or not what JSON-RPC 2.0 wants: {MEMBERS[member]}", argument=member) from None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -28,6 +28,12 @@ class NotJson(InvalidInput):
     status = 400
 
 
+class NotRpc(InvalidInput):
+    """The body must be one JSON-RPC message, a JSON object; batches are not taken."""
+
+    status = 400
+
+
 class MisdirectedHost(PerdureError):
     """The Host header names no address of this server; use 127.0.0.1, [::1] or localhost, or allow the name at start."""
 
