@@ -12,8 +12,8 @@ import pytest
 
 from perdure.app import App
 from perdure.domain.vault import VaultState
-from perdure.errors import VaultLocked
-from perdure.surfaces.worker.loop import MAX_PAUSE_S, PRUNE_EVERY_S, Worker
+from perdure.errors import ProviderUnavailable, VaultLocked
+from perdure.surfaces.worker.loop import EMBED_PAUSE_S, LOOK_FOR_TEXTS_S, MAX_PAUSE_S, PRUNE_EVERY_S, Worker
 
 
 class House:
@@ -23,6 +23,7 @@ class House:
         self.calls: list[str] = []
         self.state = VaultState.OPEN
         self.jobs_left = 0
+        self.texts_left = 0
         self.due: datetime | None = None
         self.fails: dict[str, Exception] = {}
         self.now_s = 0.0
@@ -34,6 +35,7 @@ class House:
             jobs=SimpleNamespace(resume=self.resume, run_next=self.run_next, next_due=self.next_due),
             audit=SimpleNamespace(prune=self.prune),
             settings=SimpleNamespace(get=self.setting),
+            embedding=SimpleNamespace(run_batch=self.embed),
         )
         return Worker(cast(App, services), monotonic=lambda: self.now_s)
 
@@ -51,6 +53,12 @@ class House:
         self.worked.set()
         self.jobs_left -= 1
         return self.jobs_left >= 0
+
+    async def embed(self) -> int:
+        if "embed" in self.fails:
+            raise self.fails["embed"]
+        self.texts_left -= 1
+        return 16 if self.texts_left >= 0 else 0
 
     async def next_due(self) -> datetime | None:
         await self._note("next_due")
@@ -72,7 +80,7 @@ class House:
 def test_a_turn_runs_what_is_due_and_says_when_to_look_again() -> None:
     house = House()
     house.jobs_left = 2
-    assert asyncio.run(house.worker().turn()) == MAX_PAUSE_S
+    assert asyncio.run(house.worker().turn()) == LOOK_FOR_TEXTS_S
     assert house.calls == ["resume", "run_next", "run_next", "run_next", "prune 90", "lock_if_idle", "next_due"]
 
 
@@ -82,7 +90,22 @@ def test_it_looks_again_when_the_next_job_is_due_but_not_too_late() -> None:
     house.due = datetime.now(UTC) + timedelta(seconds=5)
     assert 0 < asyncio.run(worker.turn()) <= 5
     house.due = datetime.now(UTC) + timedelta(days=5)
-    assert asyncio.run(worker.turn()) == MAX_PAUSE_S
+    assert asyncio.run(worker.turn()) == LOOK_FOR_TEXTS_S
+
+
+def test_texts_are_embedded_batch_after_batch_until_none_is_left() -> None:
+    house = House()
+    house.texts_left = 2
+    worker = house.worker()
+    assert [asyncio.run(worker.turn()) for _ in range(3)] == [EMBED_PAUSE_S, EMBED_PAUSE_S, LOOK_FOR_TEXTS_S]
+
+
+@pytest.mark.parametrize("failure", [ProviderUnavailable(), RuntimeError("inner text"), VaultLocked()])
+def test_a_model_that_does_not_answer_is_not_asked_again_at_once(failure: Exception) -> None:
+    house = House()
+    house.fails["embed"] = failure
+    assert asyncio.run(house.worker().turn()) == MAX_PAUSE_S
+    assert "next_due" in house.calls
 
 
 def test_old_audit_rows_are_removed_once_a_day() -> None:
@@ -120,7 +143,7 @@ def test_one_failure_stops_nothing_else(failing: str, caplog: pytest.LogCaptureF
     house = House()
     house.fails[failing] = RuntimeError("inner text")
     with caplog.at_level(logging.ERROR):
-        assert asyncio.run(house.worker().turn()) == MAX_PAUSE_S
+        assert asyncio.run(house.worker().turn()) == LOOK_FOR_TEXTS_S
     assert house.calls[-1] == "next_due"
     assert [record.getMessage() for record in caplog.records] == ["housekeeping failed: RuntimeError"]
 

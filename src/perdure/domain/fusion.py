@@ -71,7 +71,7 @@ def relevance(evidence: Evidence) -> dict[str, Relevance]:
     spans = spans_in(evidence.question, sorted({s.occurred_start.year for s in evidence.standings.values()}))
     found = {}
     for memory_id, standing in evidence.standings.items():
-        words, near = _words(standing, shares, close.get(memory_id, {}))
+        words, near = _words(standing, shares, close=close.get(memory_id, {}))
         beside = sum(cosines.get(other, 0.0) for other, place in close.get(memory_id, {}).items() if place == 1) / 2
         score = near + COSINE * cosines.get(memory_id, 0.0) + BESIDE_COSINE * beside
         score += SESSION_COSINE * best.get(standing.session_id or memory_id, 0.0) + _manner(standing, speakers)
@@ -87,7 +87,7 @@ def _shares(evidence: Evidence) -> list[tuple[Holding, float]]:
     return [(held, weight / total) for held, weight in zip(evidence.holdings, weights, strict=True)]
 
 
-def _words(standing: Standing, shares: Sequence[tuple[Holding, float]], close: Mapping[str, int]) -> tuple[float, float]:
+def _words(standing: Standing, shares: Sequence[tuple[Holding, float]], *, close: Mapping[str, int]) -> tuple[float, float]:
     """The share of the question's information in the memory itself, and with what stands around it."""
     words = near = 0.0
     for held, share in shares:

@@ -14,6 +14,9 @@ from perdure.domain.kinds import Kind
 from perdure.domain.templates import NAME
 from perdure.errors import InvalidInput, NotFound
 
+MAX_SHOWN_CHARS = 100
+"""So much of an unknown setting's name is told back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -80,7 +83,7 @@ SETTINGS: dict[str, Setting] = {
 def setting(name: str) -> Setting:
     """The declaration of a setting. Raises NotFound, listing the names there are."""
     if name not in SETTINGS:
-        raise NotFound(f"setting {name!r} does not exist; there are {', '.join(sorted(SETTINGS))}")
+        raise NotFound(f"setting {name[:MAX_SHOWN_CHARS]!a} does not exist; there are {', '.join(sorted(SETTINGS))}")
     return SETTINGS[name]
 
 

@@ -130,6 +130,10 @@ class Documents(Protocol):
         """
         ...
 
+    def size(self, spaces: Sequence[str]) -> int:
+        """About how many documents there are, at no cost: what a term's frequency is weighed against."""
+        ...
+
     def count(self, spaces: Sequence[str]) -> int: ...
     def check(self) -> list[str]:
         """What is wrong between memories and documents, in words; empty when all is well."""

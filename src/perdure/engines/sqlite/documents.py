@@ -122,6 +122,10 @@ class SqliteDocuments:
         holders = Holders(self._connection, self._frequencies)
         return holders.of(matches, spaces, memory_ids=memory_ids, sessions=sessions)
 
+    def size(self, spaces: Sequence[str]) -> int:
+        rows = self._connection.execute(f"SELECT number FROM spaces WHERE id IN ({marks(spaces)})", tuple(spaces))
+        return sum(self._next_id(number) - 1 - scope.span(number)[0] for (number,) in rows)
+
     def count(self, spaces: Sequence[str]) -> int:
         rows = self._connection.execute(f"SELECT COUNT(*) FROM documents WHERE space_id IN ({marks(spaces)})", tuple(spaces))
         return int(rows[0][0])

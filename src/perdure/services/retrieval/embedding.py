@@ -37,6 +37,7 @@ class EmbeddingService:
         self._make = make
         self._made: tuple[str, Embedder | None] | None = None
         self._trouble: str | None = None
+        self._known: set[str] = set()
 
     @property
     def trouble(self) -> str | None:
@@ -59,7 +60,7 @@ class EmbeddingService:
             model = await asyncio.to_thread(lambda: embedder.model)
             if not model.any_script and not is_mostly_latin(text):
                 return None
-            if not await self._store.read(lambda session: session.vectors.knows(model)):
+            if not await self._knows(model):
                 return None  # nothing to compare with yet: the model need not even be loaded
             vector = await asyncio.to_thread(embedder.embed_query, text)
         except ProviderUnavailable as error:
@@ -67,6 +68,11 @@ class EmbeddingService:
             return None
         self._trouble = None
         return QueryVector(vector=vector, model=model)
+
+    async def _knows(self, model: EmbeddingModel) -> bool:
+        if model.key not in self._known and await self._store.read(lambda session: session.vectors.knows(model)):
+            self._known.add(model.key)
+        return model.key in self._known
 
     async def run_batch(self) -> int:
         """Embed the newest memories that lack vectors of the present model; answers how many. Raises ProviderUnavailable."""

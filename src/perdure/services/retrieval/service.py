@@ -66,12 +66,12 @@ class RetrievalService:
 
     def _answer(self, session: Session, question: _Question) -> Answer:
         query = question.query
-        found = self._relevances(session, question)
-        ranked = self._rank(session, query, {memory_id: one for memory_id, one in found.items() if _holds(one)})
+        found, standings = self._relevances(session, question)
+        ranked = self._rank(query, {memory_id: one for memory_id, one in found.items() if _holds(one)}, standings=standings)
         hits = self._hits(session, query, ranked[: query.limit])
         return Answer(hits=hits, found=len(ranked), signals=question.signals)
 
-    def _relevances(self, session: Session, question: _Question) -> dict[str, Relevance]:
+    def _relevances(self, session: Session, question: _Question) -> tuple[dict[str, Relevance], dict[str, Standing]]:
         """Both legs' candidates with what stands beside them in their sessions, and how relevant each is."""
         where, spaces = question.query.filter, question.query.filter.spaces
         depth = max(CANDIDATES, question.query.limit)
@@ -85,24 +85,23 @@ class RetrievalService:
         pool = list(dict.fromkeys((*candidates, *(other for window in windows.values() for other in window.values()))))
         standings = session.standings.of(spaces, pool)
         sessions = sorted({s.session_id for s in standings.values() if s.session_id is not None})
-        return relevance(
-            Evidence(
-                question=question.query.text,
-                documents=session.documents.count(spaces),
-                holdings=session.documents.holdings(question.terms, spaces, pool, sessions),
-                cosines=cosines,
-                standings=standings,
-                windows=windows,
-            )
+        evidence = Evidence(
+            question=question.query.text,
+            documents=session.documents.size(spaces),
+            holdings=session.documents.holdings(question.terms, spaces, pool, sessions),
+            cosines=cosines,
+            standings=standings,
+            windows=windows,
         )
+        return relevance(evidence), standings
 
-    def _rank(self, session: Session, query: Query, found: Mapping[str, Relevance]) -> list[_Ranked]:
+    def _rank(self, query: Query, found: Mapping[str, Relevance], *, standings: Mapping[str, Standing]) -> list[_Ranked]:
         """Best first. Relevance is divided by the best one, so that the blend's parts compare."""
         best = max((one.score for one in found.values()), default=0.0)
         now = self._clock()
         ranked = []
-        for standing in session.standings.of(query.filter.spaces, list(found)).values():
-            one = found[standing.memory_id]
+        for memory_id, one in found.items():
+            standing = standings[memory_id]
             share = max(0.0, one.score) / best if best > 0 else 0.0
             parts = blend(standing, share, now=now, project_id=query.boost_project_id, files=query.boost_files)
             ranked.append(_Ranked(standing=standing, parts=parts, relevance=one))
@@ -143,7 +142,8 @@ class RetrievalService:
         known = {hit.memory.id for hit in answer.hits}
         newest = session.memories.list(where, limit=query.limit + len(known))
         more = {memory.id: _NOTHING for memory in newest if memory.id not in known}
-        ranked = self._rank(session, query, more)[: query.limit - len(known)]
+        standings = session.standings.of(query.filter.spaces, list(more))
+        ranked = self._rank(query, more, standings=standings)[: query.limit - len(known)]
         hits = (*answer.hits, *self._hits(session, query, ranked))
         return dataclasses.replace(answer, hits=hits, found=answer.found + len(ranked))
 

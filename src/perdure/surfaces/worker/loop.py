@@ -11,7 +11,7 @@ from datetime import datetime
 
 from perdure.app import App
 from perdure.domain.vault import VaultState
-from perdure.errors import VaultLocked
+from perdure.errors import ProviderUnavailable, VaultLocked
 
 MAX_PAUSE_S = 15.0
 """How late at most an idle lock, an unlock or a job that someone else queued is noticed."""
@@ -54,13 +54,22 @@ class Worker:
         for work in (self._run_jobs, self._prune, self._app.vault.lock_if_idle):
             if not await self._survive(work):
                 return MAX_PAUSE_S
-        embedded = [0]
+        embedded = await self._embed()
+        pause_s = self._pause_s(await self._next_due())
+        return EMBED_PAUSE_S if embedded else pause_s if embedded is None else min(pause_s, LOOK_FOR_TEXTS_S)
 
-        async def embed() -> None:
-            embedded[0] = await self._app.embedding.run_batch()
-
-        await self._survive(embed)
-        return EMBED_PAUSE_S if embedded[0] else min(self._pause_s(await self._next_due()), LOOK_FOR_TEXTS_S)
+    async def _embed(self) -> int | None:
+        """How many memories got their vectors; None when the model does not answer, which is no reason to ask at once again."""
+        try:
+            return await self._app.embedding.run_batch()
+        except ProviderUnavailable as error:
+            logger.warning("no vectors for now: %s", error.message)
+            return None
+        except VaultLocked:
+            return None
+        except Exception as error:  # the rest of the work must go on
+            logger.error("embedding failed: %s", getattr(error, "code", type(error).__name__), exc_info=error)
+            return None
 
     async def _survive(self, work: Callable[[], Awaitable[object]]) -> bool:
         """Whether the vault is still open for more."""
