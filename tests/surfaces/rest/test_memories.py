@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from perdure.domain.access import TokenKind
-from tests.surfaces.rest.conftest import Play, Wire
+from perdure.domain.kinds import Kind
+from perdure.domain.memory import ReviewState
+from tests.surfaces.rest.conftest import Play, Wire, problem_of
 
 
 def test_a_capture_comes_back_with_everything_that_was_said(play: Play) -> None:
@@ -222,5 +224,28 @@ def test_se1_a_secret_is_replaced_and_the_answer_says_so(play: Play) -> None:
         answer = await wire.call("POST", "/api/memories", {"content": "token ghp_" + "a1B2" * 9}, status=201)
         assert answer["redacted"]
         assert "ghp_" not in (await wire.call("GET", f"/api/memories/{answer['id']}"))["content"]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "value"),
+    [("tag", 50, "a"), ("file", 100, "a"), ("kind", len(Kind), "note"), ("review", len(ReviewState), "captured")],
+)
+def test_a_filter_takes_so_many_values_and_no_more(play: Play, name: str, most: int, value: str) -> None:
+    async def scenario(wire: Wire) -> None:
+        def values(count: int) -> list[str]:
+            return [value if name in ("kind", "review") else f"{value}{number}" for number in range(count)]
+
+        assert await wire.call("POST", "/api/memories/archive", {name: values(most)}) == {"archived": 0}
+        assert (await wire.client.get("/api/memories", params={name: values(most)})).status_code == 200
+        assert (await wire.client.get("/api/search", params={"query": "x", name: values(most)})).status_code == 200
+        for count in (most + 1, 2000):
+            wrong = await wire.refused("POST", "/api/memories/archive", {name: values(count)}, status=422, code="invalid_input")
+            assert wrong["argument"] == name
+            assert f"up to {most} entries" in wrong["detail"]
+        for path in ("/api/memories", "/api/search"):
+            response = await wire.client.get(path, params={"query": "x", name: values(most + 1)})
+            problem_of(response, 422, "invalid_input")
 
     play(scenario)

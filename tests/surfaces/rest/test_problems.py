@@ -12,6 +12,7 @@ from starlette.requests import Request
 from perdure.errors import Conflict, Internal, InvalidInput, PerdureError
 from perdure.surfaces.rest.problems import problem, respond
 from tests.surfaces.rest.conftest import Play, Wire, problem_of
+from tests.surfaces.rest.test_routes import NOWHERE
 
 SECRET = "correct-horse-battery"
 
@@ -64,6 +65,28 @@ def test_a_bug_is_told_by_its_log_entry_and_quotes_nothing(
         assert "ZeroDivisionError" in caplog.text
         assert SECRET not in caplog.text
         assert await wire.capture("still there")
+
+    with caplog.at_level(logging.ERROR):
+        play(scenario)
+
+
+def test_a_failure_without_a_name_is_told_by_its_log_entry_on_every_road(
+    play: Play, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(wire: Wire) -> None:
+        async def broken(*_: object, **__: object) -> None:
+            raise Internal from ZeroDivisionError(SECRET)
+
+        monkeypatch.setattr(type(wire.world.app.memories), "get", broken)
+        answers = [
+            await wire.refused("GET", "/api/memories/x", status=500, code="internal"),
+            await wire.refused("POST", "/api/tools/cortexa_get_item", {"item_id": NOWHERE}, status=500, code="internal"),
+        ]
+        for document in answers:
+            assert document["log_id"] in document["detail"]
+            assert document["log_id"] in caplog.text
+        assert caplog.text.count(": ZeroDivisionError\n") == len(answers)
+        assert SECRET not in caplog.text
 
     with caplog.at_level(logging.ERROR):
         play(scenario)

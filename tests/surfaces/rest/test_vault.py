@@ -73,6 +73,15 @@ def test_a_setting_holds_until_it_is_reset(play: Play) -> None:
     play(scenario)
 
 
+def test_an_unknown_setting_is_named_in_short(play: Play) -> None:
+    async def scenario(wire: Wire) -> None:
+        for method, body in (("GET", None), ("PUT", {"value": "1"}), ("DELETE", None)):
+            wrong = await wire.refused(method, f"/api/settings/{'x' * 10_000}", body, status=404, code="not_found")
+            assert len(wrong["detail"]) < 400
+
+    play(scenario)
+
+
 def test_stop_asks_for_a_graceful_end_once(play: Play) -> None:
     async def scenario(wire: Wire) -> None:
         assert await wire.call("POST", "/api/stop", status=202) == {"stopping": True}

@@ -84,9 +84,9 @@ class Gate:
         try:
             reply = await self._run(tool, caller, arguments)
         except PerdureError as error:
-            reply = _failed(family, error)
+            reply = _failed(family, told(error, tool.name))
         except Exception as bug:  # noqa: BLE001 - a bug in one tool becomes `internal`, not a dead server
-            reply = _failed(family, _internal(tool, bug))
+            reply = _failed(family, logged(bug, tool.name))
         finally:
             status = "cancelled" if reply is None else reply.error.code if reply.error else "ok"
             entry = _entry(tool, caller, arguments, status, error=reply.error if reply else None)
@@ -117,11 +117,16 @@ class Gate:
             raise VaultLocked
 
 
-def _internal(tool: Tool, bug: Exception) -> Internal:
+def told(error: PerdureError, where: str) -> PerdureError:
+    """The error as a caller is told it: one that says nothing but that it is internal is logged, and names its log entry."""
+    return logged(error, where) if type(error) is Internal and error.message == Internal().message else error
+
+
+def logged(bug: Exception, where: str) -> Internal:
     """The error told to the caller; the log has the frames and the kind of the bug, but no text: it could quote content."""
     error_id = secrets.token_hex(8)
     frames = "".join(traceback.format_tb(bug.__traceback__))
-    logger.error("error %s in %s: %s\n%s", error_id, tool.name, type(bug).__qualname__, frames)
+    logger.error("error %s in %s: %s\n%s", error_id, where, type(bug.__cause__ or bug).__qualname__, frames)
     return Internal(f"Something went wrong inside perdure; the log entry {error_id} tells more.", id=error_id)
 
 

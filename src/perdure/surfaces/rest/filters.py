@@ -8,7 +8,7 @@ from pydantic import Field
 
 from perdure.domain.instants import parse_period
 from perdure.domain.kinds import Kind
-from perdure.domain.memory import ReviewState
+from perdure.domain.memory import MAX_FILES, MAX_TAGS, ReviewState
 from perdure.domain.retrieval import Filter
 from perdure.surfaces.rest.endpoint import Call, Given
 
@@ -21,14 +21,14 @@ MaxChars = Annotated[int, Field(ge=0, le=20_000, description="Each content is cu
 
 class FilterGiven(Given):
     project: Text | None = Field(None, description="A project's id, slug or name.")
-    kind: list[AKind] = Field([], description="Any of these stored kinds.")
-    tag: list[Text] = Field([], description="All of these tags.")
-    file: list[Text] = Field([], description="Any of these paths.")
+    kind: list[AKind] = Field([], max_length=len(Kind), description="Any of these stored kinds.")
+    tag: list[Text] = Field([], max_length=MAX_TAGS, description="All of these tags.")
+    file: list[Text] = Field([], max_length=MAX_FILES, description="Any of these paths.")
     agent: Text | None = None
     session_id: Text | None = None
     source: Text | None = None
     channel: Text | None = None
-    review: list[AReview] = Field([], description="Any of these review states.")
+    review: list[AReview] = Field([], max_length=len(ReviewState), description="Any of these review states.")
     since: Text | None = Field(None, alias="from", description="Happened then or later: a time, a day or a month.")
     until: Text | None = Field(None, alias="to", description="Happened before then; a day or month counts whole.")
 

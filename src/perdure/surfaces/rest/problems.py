@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import secrets
-import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,12 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from perdure.errors import Internal, InvalidInput, NotFound, PerdureError, Unauthorized
+from perdure.errors import InvalidInput, NotFound, PerdureError, Unauthorized
+from perdure.surfaces.mcp.gate import logged, told
 
 MEDIA_TYPE = "application/problem+json"
 PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR = -32700, -32600, -32603
 RESERVED = ("type", "title", "status", "detail", "code", "jsonrpc", "id", "error")
-logger = logging.getLogger(__name__)
 
 
 class NotJson(InvalidInput):
@@ -82,7 +79,7 @@ def respond(request: Request, error: PerdureError) -> Response:
 
 async def on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PerdureError)
-    return respond(request, error)
+    return respond(request, told(error, _route(request)))
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -96,11 +93,12 @@ async def on_disconnect(request: Request, error: Exception) -> Response:
 
 
 async def on_bug(request: Request, error: Exception) -> Response:
-    """The log has the frames and the kind of the bug, but no text of it: that could quote stored content."""
-    error_id = secrets.token_hex(8)
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    logger.error("error %s: %s\n%s", error_id, type(error).__qualname__, frames)
-    return respond(request, Internal(f"Something went wrong inside perdure; the log entry {error_id} tells more.", id=error_id))
+    return respond(request, logged(error, _route(request)))
+
+
+def _route(request: Request) -> str:
+    """The method and the first two parts of the path: what follows may be anything that was sent."""
+    return f"{request.method} {'/'.join(request.url.path.split('/')[:3])[:40]!a}"
 
 
 HANDLERS: Mapping[Any, Any] = {
