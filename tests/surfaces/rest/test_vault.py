@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.surfaces.rest.conftest import Play, Wire, problem_of
 
 PASSPHRASE = "correct horse battery staple"
@@ -47,6 +49,66 @@ def test_a_backup_brings_back_what_was_there(play: Play) -> None:
         assert (await wire.call("GET", f"/api/memories/{memory_id}"))["content"] == "a pelican"
 
     play(scenario)
+
+
+PLACES = [
+    ("HOME/token", 409, "conflict"),
+    ("HOME/token/sub", 422, "invalid_input"),
+    ("HOME/" + "n" * 300, 422, "invalid_input"),
+    ("HOME" + "/n" * 3000, 422, "invalid_input"),
+    ("HOME/vault", 422, "invalid_input"),
+    ("HOME/vault/sub", 422, "invalid_input"),
+    ("HOME/link/sub", 422, "invalid_input"),
+    ("HOME/lost", 422, "invalid_input"),
+    ("HOME", 409, "conflict"),
+]
+
+
+@pytest.mark.parametrize(("place", "status", "code"), PLACES, ids=[place[:20] for place, *_ in PLACES])
+def test_a_backup_that_cannot_be_made_names_its_place_and_leaves_nothing(play: Play, place: str, status: int, code: str) -> None:
+    async def scenario(wire: Wire) -> None:
+        home = wire.world.home
+        (home / "link").symlink_to(home / "vault")
+        (home / "lost").symlink_to(home / "nowhere" / "x")
+        before = _tree(home)
+        folder = place.replace("HOME", str(home))
+        wrong = await wire.refused("POST", "/api/vault/backup", {"folder": folder}, status=status, code=code)
+        assert str(home) in wrong["detail"]
+        assert _tree(home) == before
+        assert await wire.capture("still there")
+
+    play(scenario)
+
+
+def test_a_copy_for_other_tools_that_cannot_be_made_names_its_place(play: Play) -> None:
+    async def scenario(wire: Wire) -> None:
+        home = wire.world.home
+        for target, status, code in (
+            ("token", 409, "conflict"),
+            ("token/sub", 507, "disk_read_only"),
+            ("vault/sub", 422, "invalid_input"),
+            ("n" * 300, 422, "invalid_input"),
+        ):
+            body = {"target": str(home / target), "passphrase": PASSPHRASE}
+            wrong = await wire.refused("POST", "/api/vault/export-sqlcipher", body, status=status, code=code)
+            assert str(home) in wrong["detail"]
+
+    play(scenario)
+
+
+def test_a_backup_that_nobody_can_have_is_refused_by_name(play: Play) -> None:
+    async def scenario(wire: Wire) -> None:
+        for name, status, code in (("n" * 300, 422, "invalid_input"), ("token", 404, "vault_missing")):
+            body = {"folder": str(wire.world.home / name)}
+            wrong = await wire.refused("POST", "/api/vault/restore", body, status=status, code=code)
+            assert str(wire.world.home) in wrong["detail"]
+        assert await wire.capture("still there")
+
+    play(scenario)
+
+
+def _tree(folder: Path) -> set[str]:
+    return {str(path) for path in folder.rglob("*")}
 
 
 def test_a_new_token_works_at_once_and_is_listed_without_its_secret(play: Play) -> None:

@@ -40,7 +40,10 @@ def new_file(target: Path, *, replace: bool = False) -> Iterator[Path]:
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
-        raise (DiskFull() if error.errno in (errno.ENOSPC, errno.EDQUOT) else DiskReadOnly()) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull from error
+        why = f"{target.parent} cannot be written ({error.strerror}): nothing was stored there."
+        raise DiskReadOnly(f"{why} Make it writable, or name another place.") from error
 
 
 def make_folder(folder: Path) -> None:

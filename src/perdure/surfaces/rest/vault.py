@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from perdure.surfaces.rest.endpoint import Call, Given, endpoint
 from perdure.surfaces.rest.shapes import Instant, Shape
 
 ROOT = "/api/vault"
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4000
 
 
 class KeyShape(Shape):
@@ -100,6 +103,20 @@ def absolute(raw: str, argument: str) -> Path:
     path = Path(raw)
     if not path.is_absolute() or ".." in path.parts or "\0" in raw:
         raise InvalidInput(f"{argument}: must be an absolute path without `..`", argument=argument)
+    longest = max(len(os.fsencode(part)) for part in path.parts)
+    if longest > MAX_NAME_BYTES or len(os.fsencode(raw)) > MAX_PATH_BYTES:
+        raise InvalidInput(
+            f"{argument}: may have {MAX_PATH_BYTES} bytes, and each name in it {MAX_NAME_BYTES}; {raw[:60]}… has more",
+            argument=argument,
+        )
+    return path
+
+
+async def outside(call: Call, raw: str, argument: str) -> Path:
+    """Where a copy may go: anywhere but among the vault's own files, which a restore moves away as one. Raises InvalidInput."""
+    path, folder = absolute(raw, argument), Path((await call.app.vault.status()).path).parent
+    if await asyncio.to_thread(lambda: Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))):
+        raise InvalidInput(f"{argument}: {path} lies in the vault's own folder; name a place outside it", argument=argument)
     return path
 
 
@@ -134,7 +151,7 @@ async def rekey_vault(call: Call, body: SecretGiven) -> StateShape:
 @endpoint("POST", f"{ROOT}/backup", status=201, primary=True)
 async def backup_vault(call: Call, body: FolderGiven) -> FolderShape:
     """Copy the vault into a new folder, encrypted as it is, while work goes on."""
-    return FolderShape(folder=str(await call.app.vault.backup(absolute(body.folder, "folder"))))
+    return FolderShape(folder=str(await call.app.vault.backup(await outside(call, body.folder, "folder"))))
 
 
 @endpoint("POST", f"{ROOT}/restore", primary=True, works_locked=True)
@@ -153,7 +170,7 @@ async def check_vault(call: Call, body: CheckGiven) -> Faults:
 @endpoint("POST", f"{ROOT}/export-sqlcipher", status=201, primary=True)
 async def export_sqlcipher(call: Call, body: ExportGiven) -> CopyShape:
     """A copy in SQLCipher 4 format, for other tools."""
-    target = absolute(body.target, "target")
+    target = await outside(call, body.target, "target")
     await call.app.vault.export_sqlcipher(target, body.passphrase)
     return CopyShape(path=str(target))
 
