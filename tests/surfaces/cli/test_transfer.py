@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
+import socket
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from perdure.surfaces.cli import files
 from tests.surfaces.cli.conftest import Shell, serving
 
 ODD = "---\r\nkey: 1\n---\n\n\x00\u2028\U0001f525 Müşteri\n"
@@ -153,6 +158,50 @@ def test_a_dry_run_tells_what_would_happen_and_stores_nothing(shell: Shell, tmp_
 
 def test_a_source_that_is_not_there_is_a_usage_error(shell: Shell) -> None:
     assert shell("import", "/nosuch/file").code == 2
+
+
+class _FullDisk(io.FileIO):
+    def write(self, _: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_an_export_on_a_full_disk_names_the_file_and_leaves_none(
+    shell: Shell, tmp_home: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    shell.capture("text")
+    monkeypatch.setattr(files, "open", lambda fd, _: io.BufferedWriter(_FullDisk(fd, "wb")), raising=False)
+    target = tmp_home / "out" / "memories"
+    target.parent.mkdir()
+    message = shell.refused("export", str(target), "--format", form, code="disk_full")
+    assert str(target) in message
+    assert "the disk is full" in message
+    assert [path for path in target.parent.rglob("*") if path.is_file()] == []
+
+
+def test_a_file_that_is_none_is_named_and_stops_no_import(shell: Shell, tmp_home: Path) -> None:
+    shell.capture("good")
+    folder = tmp_home / "notes"
+    shell("export", str(folder), "--format", "markdown")
+    os.mkfifo(folder / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(folder / "socket.md"))
+    for extra in ((), ("--dry-run",)):
+        ran = shell("import", str(folder), "--json", *extra)
+        assert ran.code == 1
+        assert [refused["at"] for refused in ran.json["refused"]] == ["pipe.md", "socket.md"]
+        assert {refused["why"] for refused in ran.json["refused"]} == {"is no regular file and was not read"}
+
+
+def test_a_pipe_that_is_named_is_read_whole(shell: Shell, tmp_home: Path) -> None:
+    shell.capture("good")
+    shell("export", str(tmp_home / "all.jsonl"))
+    pipe = tmp_home / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes((tmp_home / "all.jsonl").read_bytes()))
+    writer.start()
+    assert shell.told("import", str(pipe))["existing"] == 1
+    writer.join()
 
 
 def _export_one(shell: Shell, folder: Path, content: str) -> dict[str, Any]:

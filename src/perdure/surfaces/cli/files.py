@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from perdure.domain.markdown import from_markdown, markdown_path, to_markdown
@@ -30,58 +29,68 @@ class Source:
     fault: str | None = None
 
 
-class JsonLines:
+@contextlib.contextmanager
+def json_lines(target: Path, *, force: bool) -> Iterator[Write]:
     """One record a line into a file, which appears when it is complete, or into standard output."""
-
-    def __init__(self, target: Path, *, force: bool) -> None:
-        self._target = target
-        self._force = force
-
-    def __enter__(self) -> Write:
-        if self._target == STDIO:
-            self._file: IO[bytes] = sys.stdout.buffer
-        else:
-            if self._target.exists() and not self._force:
-                raise Failure("conflict", f"{self._target} is there already; name another file, or replace it with --force.")
-            self._partial = self._target.with_name(f"{self._target.name}.{os.getpid()}.partial")
-            self._file = open(os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
-        return self._write
-
-    def _write(self, record: dict[str, Any]) -> None:
-        self._file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._target == STDIO:
-            self._file.flush()
-            return
-        self._file.close()
-        if kind is None:
-            self._partial.replace(self._target)
-        else:
-            self._partial.unlink()
+    if target == STDIO:
+        yield lambda record: _write_line(sys.stdout.buffer, record)
+        sys.stdout.buffer.flush()
+        return
+    if target.exists() and not force:
+        raise Failure("conflict", f"{target} is there already; name another file, or replace it with --force.")
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    with _gone_unless_whole(partial, target), _new_file(partial) as file:
+        yield lambda record: _write_line(file, record)
+        file.flush()
+        os.fsync(file.fileno())
+        partial.replace(target)
 
 
-class MarkdownFolder:
-    """One file a memory into a new or empty folder."""
+def _write_line(file: IO[bytes], record: dict[str, Any]) -> None:
+    file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
 
-    def __enter__(self) -> Write:
-        if self._folder.exists() and (not self._folder.is_dir() or any(self._folder.iterdir())):
-            raise Failure("conflict", f"{self._folder} is there already and not empty; name a new folder.")
-        self._folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        return self._write
+@contextlib.contextmanager
+def markdown_folder(folder: Path) -> Iterator[Write]:
+    """One file a memory into a new or empty folder. What was written until an error stays: each file is whole."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Failure("conflict", f"{folder} is there already and not empty; name a new folder.")
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def write(record: dict[str, Any]) -> None:
         folder_name, file_name = markdown_path(record)
-        folder = self._folder / folder_name
-        folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-        with open(_new_file(folder / file_name), "wb") as file:
+        inner = folder / folder_name
+        inner.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        path = _free_name(inner / file_name)
+        with _gone_unless_whole(path, path), _new_file(path) as file:
             file.write(to_markdown(record).encode())
 
-    def __exit__(self, *_: object) -> None:
-        """What was written until an error stays: each file is whole."""
+    yield write
+
+
+@contextlib.contextmanager
+def _gone_unless_whole(path: Path, told: Path) -> Iterator[None]:
+    """The file goes again where the block fails, and the error names what was to be written."""
+    try:
+        yield
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(told)
+        raise
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
+
+
+def _free_name(path: Path) -> Path:
+    """That path or, where it is taken, one with a number."""
+    for number in range(1, 1000):
+        candidate = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+        if not os.path.lexists(candidate):
+            return candidate
+    raise Failure("conflict", f"{path} is there already.")
 
 
 def read_sources(source: Path) -> Iterator[Source]:
@@ -99,11 +108,11 @@ def read_sources(source: Path) -> Iterator[Source]:
 
 
 def count_sources(source: Path) -> int | None:
-    """How many records there are at most; None where that is not known before they were read."""
-    if source == STDIO:
-        return None
+    """How many records there are at most; None where that is not known before they were read, as in a pipe."""
     if source.is_dir():
         return len(_markdown_files(source))
+    if not source.is_file():
+        return None
     with open(source, "rb") as file:
         return 1 if source.suffix.lower() == ".md" else sum(1 for _ in file)
 
@@ -127,19 +136,14 @@ def _markdown_files(folder: Path) -> list[Path]:
 
 
 def _markdown(path: Path, place: str) -> Source:
+    if not path.is_file():
+        return Source(place=place, fault="is no regular file and was not read")
     try:
         record = from_markdown(path.read_bytes().decode("utf-8"))
     except UnicodeDecodeError as error:
         return Source(place=place, fault=f"is not UTF-8 (byte {error.start})")
     except InvalidInput as error:
         return Source(place=place, fault=error.message)
+    except OSError as error:
+        return Source(place=place, fault=f"cannot be read ({error.strerror})")
     return Source(place=place, line=json.dumps(record).encode())
-
-
-def _new_file(path: Path) -> int:
-    """A file that was not there before, under that name or, where it is taken, with a number."""
-    for number in range(1, 1000):
-        candidate = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
-        with contextlib.suppress(FileExistsError):
-            return os.open(candidate, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-    raise Failure("conflict", f"{path} is there already.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Sequence
@@ -57,7 +58,15 @@ def run(argv: Sequence[str], context: CliContext) -> int:
     except (Failure, PerdureError) as error:
         return _tell(invocation, error.code, in_cli_words(error.message), Failure(error.code, "").exit_code)
     except OSError as error:
-        return _tell(invocation, "io", f"{error.filename or 'input'}: {error.strerror or type(error).__name__}", ERROR)
+        return _tell(invocation, *_told(error), ERROR)
+
+
+def _told(error: OSError) -> tuple[str, str]:
+    """Code and message, naming the file."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = error.filename or "standard output"
+        return "disk_full", f"{place}: the disk is full. Free some space, or name another place, and try again."
+    return "io", f"{error.filename or 'input'}: {error.strerror or type(error).__name__}"
 
 
 def _tell(invocation: Invocation, code: str, message: str, exit_code: int) -> int:

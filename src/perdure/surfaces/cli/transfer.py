@@ -17,7 +17,7 @@ from perdure.errors import InvalidInput
 from perdure.surfaces.cli.command import command
 from perdure.surfaces.cli.context import Invocation
 from perdure.surfaces.cli.failure import ERROR, OK
-from perdure.surfaces.cli.files import JsonLines, MarkdownFolder, Source, count_sources, read_sources
+from perdure.surfaces.cli.files import Source, count_sources, json_lines, markdown_folder, read_sources
 from perdure.surfaces.cli.memories import filters
 from perdure.surfaces.cli.narrowing import Narrow, narrowed
 from perdure.surfaces.cli.terminal import progress, remark, write_json, write_text
@@ -55,7 +55,7 @@ def export_memories(invocation: Invocation, target: Path, form: str, force: bool
     if str(target) == "-" and (invocation.as_json or form == "markdown"):
         raise click.UsageError("Standard output takes JSONL alone; name a file or a folder.")
     records = narrowed(invocation.daemon.stream("/api/export"), Narrow.of(**narrow))
-    writer = MarkdownFolder(target) if form == "markdown" else JsonLines(target, force=force)
+    writer = markdown_folder(target) if form == "markdown" else json_lines(target, force=force)
     counts: Counter[str] = Counter()
     with progress("Exporting") as advance, writer as write:
         for record in records:
