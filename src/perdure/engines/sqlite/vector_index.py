@@ -35,7 +35,7 @@ GRAPH_FROM = 20_000
 """Vectors from which a graph is worth its memory: comparing all of these takes as long as asking a graph (1 ms)."""
 EXTEND_AT = 1_000
 """Vectors beyond the graph, compared one by one, from which it is made to cover more."""
-MAX_THROUGH_GRAPH = 512
+MAX_THROUGH_GRAPH = 400
 """Neighbours asked of a graph at most: deeper it is slow, and finds too few of them."""
 
 _LEAST_CAPACITY = 256
@@ -224,7 +224,12 @@ def unpacked(windows: bytes, dimension: int) -> Numbers:
 def similarities(vector: bytes, stored: Sequence[bytes]) -> list[float]:
     """For each memory's stored windows the cosine of the best one."""
     query = np.frombuffer(vector, dtype="<f4")
-    return [float((unpacked(windows, len(query)) @ query).max()) for windows in stored]
+    if not stored:
+        return []
+    counts = np.array([len(windows) for windows in stored]) // (2 * len(query))
+    scores = unpacked(b"".join(stored), len(query)) @ query
+    best: list[float] = np.maximum.reduceat(scores, np.cumsum(counts) - counts).tolist()
+    return best
 
 
 def _keys(rows: Sequence[int], counts: Sequence[int]) -> Keys:

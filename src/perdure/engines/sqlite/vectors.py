@@ -19,7 +19,7 @@ from perdure.domain.vectors import Coverage, EmbeddingModel
 from perdure.engines.sql.connection import Connection, Dialect, Value
 from perdure.engines.sql.filters import LIVE, conditions
 from perdure.engines.sqlite import scope, vector_rows
-from perdure.engines.sqlite.vector_index import VectorIndexes, has_unit_length, packed, similarities
+from perdure.engines.sqlite.vector_index import DEEPER, VectorIndexes, has_unit_length, packed, similarities
 from perdure.engines.sqlite.vector_rows import Shelf
 from perdure.errors import Internal
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 MAX_LISTED = 30_000
 """Rows that a filter may leave to be listed and compared alone; listing more costs more than comparing all."""
 SPARE = 3
-"""How many times the limit the first round of a filtered search looks at: enough where the filter keeps a third."""
+"""How many times the limit the first round of a filtered search looks at: enough where the filter keeps half."""
+LEAST_LOOK = 64
 
 _SUBJECT = f"""
 SELECT m.row, m.revision FROM documents d JOIN memories m ON m.row = d.memory_row AND {LIVE}
@@ -45,14 +46,14 @@ SELECT v.row, v.memory_id FROM vectors v CROSS JOIN memories m ON m.row = v.memo
 WHERE v.space_id = ? AND v.model = ? AND v.row IN (SELECT value FROM json_each(?)) AND {conditions}
 """
 _LISTED_BY_TERMS = """
-SELECT v.row, v.memory_id
+SELECT v.row
 FROM documents_text CROSS JOIN documents e ON e.document_id = documents_text.rowid
 CROSS JOIN vectors v ON v.memory_row = e.memory_row AND v.model = ?
 WHERE documents_text MATCH ? AND documents_text.rowid BETWEEN ? AND ?
 LIMIT ?
 """
 _LISTED_BY_BOTH = """
-SELECT v.row, v.memory_id
+SELECT v.row
 FROM documents_text CROSS JOIN documents e ON e.document_id = documents_text.rowid
 CROSS JOIN memories m ON m.row = e.memory_row
 CROSS JOIN vectors v ON v.memory_row = e.memory_row AND v.model = ?
@@ -60,12 +61,12 @@ WHERE documents_text MATCH ? AND documents_text.rowid BETWEEN ? AND ? AND {condi
 LIMIT ?
 """
 _LISTED_BY_ROWS = """
-SELECT v.row, v.memory_id FROM memories m CROSS JOIN vectors v ON v.memory_row = m.row AND v.model = ?
+SELECT v.row FROM memories m CROSS JOIN vectors v ON v.memory_row = m.row AND v.model = ?
 WHERE {conditions} LIMIT ?
 """
 _COSINES = """
 SELECT memory_id, windows FROM vectors
-WHERE space_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND model = ?
+WHERE space_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND +model = ?
 """
 _WITHOUT = """
 SELECT d.space_id, d.memory_id, m.recorded_at FROM documents d JOIN memories m ON m.row = d.memory_row
@@ -164,13 +165,16 @@ class SqliteVectors:
         if not state.present:
             return []
         view = (self._indexes or VectorIndexes()).view(self._connection, search.shelf, state=state)
-        wanted = search.limit if search.is_open else SPARE * search.limit
-        for number, ranked in enumerate(view.rounds(vector, wanted)):
+        may_list = not search.is_open
+        for ranked in view.rounds(vector, search.limit if search.is_open else max(LEAST_LOOK, SPARE * search.limit)):
             known = self._known(search, ranked.rows)
-            if ranked.is_complete or sum(row in known for row in ranked.best) >= search.limit:
+            if ranked.is_complete or len(known) >= search.limit:
                 return _candidates(search, ranked, known=known)
-            if number == 0 and not search.is_open and (listed := self._listed(search)) is not None:
-                return _candidates(search, view.among(vector, list(listed)), known=listed)
+            if may_list and len(known) * DEEPER < search.limit:  # the next round will not do either
+                may_list = False
+                if (listed := self._listed(search)) is not None:
+                    ranked = view.among(vector, listed)
+                    return _candidates(search, ranked, known=self._known(search, ranked.rows[: search.limit]))
         return []
 
     def _known(self, search: _Search, rows: Sequence[int]) -> dict[int, str]:
@@ -181,8 +185,8 @@ class SqliteVectors:
         clause = conditions(search.where, search.shelf.space_id, dialect=self._dialect)
         return dict(self._connection.execute(_MATCHING.format(conditions=clause.sql), (*params, *clause.params)))
 
-    def _listed(self, search: _Search) -> dict[int, str] | None:
-        """Row → memory id, of all that match the filter; None for more than MAX_LISTED."""
+    def _listed(self, search: _Search) -> list[int] | None:
+        """The rows of all that match the filter; None for more than MAX_LISTED."""
         terms = scope.expression(search.where)
         where = scope.beyond(search.where) if terms else search.where
         clause = conditions(where, search.shelf.space_id, dialect=self._dialect)
@@ -194,7 +198,7 @@ class SqliteVectors:
             sql = _LISTED_BY_BOTH.format(conditions=clause.sql)
             params = [terms, *self._span(search.shelf.space_id), *clause.params]
         rows = self._connection.execute(sql, (search.shelf.model, *params, MAX_LISTED + 1))
-        return None if len(rows) > MAX_LISTED else dict(rows)
+        return None if len(rows) > MAX_LISTED else [row for (row,) in rows]
 
     def _span(self, space_id: str) -> tuple[int, int]:
         rows = self._connection.execute("SELECT number FROM spaces WHERE id = ?", (space_id,))
