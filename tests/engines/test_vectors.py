@@ -106,8 +106,8 @@ def test_what_is_archived_has_no_vector_and_returns_without_one(engine: Engine) 
 def test_a_purge_leaves_no_vector_though_the_row_number_is_given_again(engine: Engine) -> None:
     memory = write(engine, lambda s: embed(s, turned(0)))
     write(engine, lambda s: s.memories.purge(MINE, memory.id, NOON))
-    write(engine, lambda s: s.documents.remove(MINE, memory.id))
     assert _stored(engine) == 0
+    write(engine, lambda s: s.documents.remove(MINE, memory.id))
     write(engine, lambda s: remember(s, "word"))
     assert read(engine, lambda s: nearest(s, turned(0))) == []
     assert engine.check(deep=True) == []
