@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from perdure.engines.sqlite.vector_arrays import Keys, Numbers
 else:
     np = Deferred("numpy")
-    usearch = Deferred("usearch")
-    usearch_index = Deferred("usearch.index")
+    # Loaded after usearch, onnxruntime ends the process or misreads models (tests/providers/test_together.py): so before it.
+    usearch = Deferred("usearch", after="onnxruntime")
+    usearch_index = Deferred("usearch.index", after="onnxruntime")
 
 CONNECTIVITY = 16
 EXPANSION_ADD = 128
