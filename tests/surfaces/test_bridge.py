@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import queue
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ from perdure.surfaces.bridge.locking import FileLock
 from perdure.surfaces.bridge.messages import MAX_LINE_BYTES, failure, parse, request_key
 from perdure.surfaces.bridge.pump import REPLAY_ID, Pump
 from perdure.surfaces.bridge.start import ensure_daemon, find_connection, is_older
-from perdure.surfaces.bridge.state import DaemonState, read_state, write_state
+from perdure.surfaces.bridge.state import DaemonState, is_told, mark_of, read_state, write_state
 
 WAIT_S = 20
 INITIALIZE = {
@@ -303,20 +305,77 @@ def test_a_lock_is_held_by_one_and_free_after_its_release(tmp_home: Path) -> Non
     two.release()
 
 
+def _state() -> DaemonState:
+    return DaemonState(pid=1, version=VERSION, urls=("http://127.0.0.1:1",), socket="/nowhere", started_at="now")
+
+
 def test_a_state_is_read_back_as_it_was_written_and_nonsense_is_none(tmp_home: Path) -> None:
     home = Home(tmp_home)
     home.run_folder.mkdir()
-    state = DaemonState(pid=1, version=VERSION, urls=("http://127.0.0.1:1",), socket="/nowhere", started_at="now")
-    write_state(home, state)
+    state = write_state(home, _state())
+    assert state == dataclasses.replace(_state(), home=str(tmp_home.resolve()), mark=mark_of(tmp_home) or "")
     assert read_state(home) == state
     assert home.state_file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in home.run_folder.iterdir()] == ["daemon.json"]
     assert find_connection(home, {}) is None
-    home.state_file.write_text('{"pid": 1}')
+
+
+def test_the_state_of_a_copied_or_moved_home_is_none_and_a_link_to_the_home_is_the_home(tmp_home: Path) -> None:
+    first, link, copy, moved = (Home(tmp_home / name) for name in ("first", "link", "copy", "moved"))
+    first.run_folder.mkdir(parents=True)
+    state = write_state(first, _state())
+    link.folder.symlink_to(first.folder)
+    shutil.copytree(first.folder, copy.folder)
+    assert (read_state(first), read_state(link), read_state(copy)) == (state, state, None)
+    assert (is_told(first, state), is_told(copy, state)) == (True, False)
+    first.folder.rename(moved.folder)
+    assert (read_state(first), read_state(moved)) == (None, None)
+    assert not is_told(first, state)
+    shutil.copytree(moved.folder, first.folder)
+    assert read_state(first) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pid": "1"},
+        {"pid": 0},
+        {"pid": 10**30},
+        {"version": 5},
+        {"urls": "abc"},
+        {"urls": [1]},
+        {"socket": 7},
+        {"socket": None},
+        {"nonce": 1},
+        {"repeatable": {}},
+        {"repeatable": [[]]},
+        {"home": []},
+        {"home": "\0"},
+        {"mark": None},
+    ],
+)
+def test_a_state_of_wrong_types_is_none(tmp_home: Path, change: dict[str, object]) -> None:
+    home = Home(tmp_home)
+    home.run_folder.mkdir()
+    state = write_state(home, _state())
+    whole = json.loads(home.state_file.read_bytes())
+    home.state_file.write_text(json.dumps({**whole, "of a newer version": 1}))
+    assert read_state(home) == state
+    home.state_file.write_text(json.dumps({**whole, **change}))
     assert read_state(home) is None
 
 
-@pytest.mark.parametrize(("version", "older"), [("0.0.9", True), (VERSION, False), ("99.0.0", False), ("nonsense", True)])
+@pytest.mark.parametrize("content", ["", "{", "null", "[]", '{"pid": 1}', "[" * 100_000, "\udcff", "9" * 5000])
+def test_a_state_file_with_nonsense_is_none(tmp_home: Path, content: str) -> None:
+    home = Home(tmp_home)
+    home.run_folder.mkdir()
+    home.state_file.write_text(content, errors="surrogateescape")
+    assert read_state(home) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "older"), [("0.0.9", True), (VERSION, False), ("99.0.0", False), ("nonsense", True), ("9" * 5000, True)]
+)
 def test_only_an_older_daemon_must_make_way(version: str, older: bool) -> None:
     assert is_older(version) is older
 

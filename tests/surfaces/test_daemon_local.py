@@ -12,6 +12,7 @@ from perdure.app import App
 from perdure.domain.access import Caller, TokenKind
 from perdure.domain.launch import Home
 from perdure.surfaces.bridge.messages import MAX_LINE_BYTES
+from perdure.surfaces.bridge.state import mark_of
 from perdure.surfaces.daemon.connection import split_lines
 from perdure.surfaces.daemon.local import LocalServer
 from perdure.surfaces.mcp.declaration import Tool, tool
@@ -135,6 +136,37 @@ def test_a_bridge_that_may_not_come_in_is_told_why(open_world: OpenWorld, hello:
         answer = await wire.hear()
         assert (answer["ok"], answer["code"]) == (False, code)
         assert await wire.hear() is None
+
+    _with_trial(open_world, scene)
+
+
+def test_what_is_meant_for_another_home_is_refused_and_so_is_all_when_the_home_is_gone(open_world: OpenWorld) -> None:
+    async def scene(trial: Trial, world: World, local: LocalServer, dial: Dial) -> None:
+        assert (await (await dial({**HELLO, "family": "trial", "home": mark_of(world.home)})).hear())["ok"]
+        refused = await (await dial({**HELLO, "family": "trial", "home": "1:2"})).hear()
+        assert (refused["ok"], refused["code"]) == (False, "conflict")
+        assert str(world.home) in refused["message"]
+        wire = Dial(str(world.home.with_name("moved") / dial.path.relative_to(world.home)))
+        await asyncio.to_thread(world.home.rename, world.home.with_name("moved"))
+        try:
+            assert not local.is_there()
+            refused = await (await wire({**HELLO, "family": "trial", "home": mark_of(world.home.with_name("moved"))})).hear()
+            assert (refused["ok"], refused["code"]) == (False, "conflict")
+        finally:
+            await wire.close()
+            await asyncio.to_thread(world.home.with_name("moved").rename, world.home)
+
+    _with_trial(open_world, scene)
+
+
+def test_the_end_of_one_daemon_leaves_the_socket_of_the_next(open_world: OpenWorld) -> None:
+    async def scene(trial: Trial, world: World, local: LocalServer, dial: Dial) -> None:
+        following = LocalServer(world.gate, world.app.access, on_stop=lambda: None)
+        await following.start(Home(world.home))
+        await local.close(1)
+        assert following.is_there()
+        assert (await (await dial({**HELLO, "family": "trial"})).hear())["ok"]
+        await following.close(1)
 
     _with_trial(open_world, scene)
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 
 from perdure.domain.launch import Launch
-from perdure.errors import Timeout
+from perdure.errors import Timeout, VaultMissing
 from perdure.surfaces.bridge.answers import read_answers
 from perdure.surfaces.bridge.pump import Pump
 from perdure.surfaces.bridge.start import Refused, find_connection, is_older, open_connection
-from perdure.surfaces.bridge.state import DaemonState, read_state
+from perdure.surfaces.bridge.state import DaemonState, mark_of, read_state
 
 if sys.platform == "win32":
     import msvcrt
@@ -31,7 +31,7 @@ def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Map
             signal.signal(number, _leave)
     hello = {"family": family, "token": launch.token, "cwd": os.getcwd(), "project": project}
     pump = Pump(
-        lambda: open_connection(launch, environ, hello),
+        _opener(launch, environ, hello),
         _claim_stdout(),
         # An answer given before the token was checked would be given to anyone.
         kept=read_answers(launch.home, family) if launch.token is None else None,
@@ -41,6 +41,27 @@ def run_bridge(launch: Launch, family: str, *, project: str | None, environ: Map
         pump.take(line)
     pump.finish()
     return 0
+
+
+def _opener(
+    launch: Launch, environ: Mapping[str, str], hello: Mapping[str, object]
+) -> Callable[[], tuple[socket.socket, DaemonState]]:
+    """Connects, starting the daemon if need be; but where a home was that is gone it makes no empty one: VaultMissing."""
+    home = launch.home
+    known = mark_of(home.folder)
+
+    def connect() -> tuple[socket.socket, DaemonState]:
+        nonlocal known
+        if known is not None and mark_of(home.folder) != known and not home.header_file.exists():
+            raise VaultMissing(
+                f"{home.folder}, where this memory was, is gone (moved, removed or not mounted); nothing was created. "
+                "Put it back; or start this client anew, with --home naming its new place."
+            )
+        found = open_connection(launch, environ, hello)
+        known = mark_of(home.folder)
+        return found
+
+    return connect
 
 
 def _running(launch: Launch, hello: Mapping[str, object]) -> tuple[socket.socket, DaemonState] | None:

@@ -9,18 +9,20 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from perdure.domain.launch import Home, Launch
 from perdure.domain.version import VERSION
 from perdure.errors import DiskReadOnly, Internal, Timeout
 from perdure.surfaces.bridge.locking import FileLock
-from perdure.surfaces.bridge.state import DaemonState, read_state
+from perdure.surfaces.bridge.state import DaemonState, read_state, unwritable
 
 START_TIMEOUT_S = 60.0
 HELLO_TIMEOUT_S = 15.0
 _PAUSE_S = 0.02
 _MAX_REASON = 600
+_MAX_DIGITS = 10
 _left_behind: list[int] = []
 
 
@@ -52,7 +54,7 @@ def open_connection(
             if child is not None and child.poll():
                 raise Internal(f"perdure did not start: {_last_words(home)}")
             waits = state is not None and is_older(state.version) and ask_to_stop(state)
-            if not waits and (child is None or child.poll() == 0) and lock.take():
+            if not waits and (child is None or child.poll() == 0) and _take(lock, home):
                 child = _start(launch, environ)
             if time.monotonic() > deadline:
                 raise Timeout(f"perdure did not start within {timeout_s:.0f} s; `perdure serve` shows what happens.")
@@ -115,7 +117,7 @@ def _connect(state: DaemonState, hello: Mapping[str, object], timeout_s: float) 
     try:
         connection.settimeout(timeout_s)
         connection.connect(address)
-        words = {"perdure": 1, "version": VERSION, "nonce": state.nonce, **hello}
+        words = {"perdure": 1, "version": VERSION, "nonce": state.nonce, "home": state.mark, **hello}
         connection.sendall(json.dumps(words).encode() + b"\n")
         answer = json.loads(_first_line(connection))
         if not answer.get("ok"):
@@ -144,17 +146,28 @@ def is_older(version: str) -> bool:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+    return tuple(int(part) for part in version.split(".") if part.isdecimal() and len(part) < _MAX_DIGITS)
 
 
 def _start_lock(home: Home) -> FileLock:
     try:
         for folder in (home.folder, home.run_folder, home.log_folder):  # parents would get no mode of their own
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return FileLock(home.run_folder / "start.lock")
+        return FileLock(_start_lock_file(home))
     except OSError as error:
         why = f"{error.filename} cannot be made ({error.strerror})"
         raise DiskReadOnly(f"{why}; make it writable, or name another --home.") from None
+
+
+def _start_lock_file(home: Home) -> Path:
+    return home.run_folder / "start.lock"
+
+
+def _take(lock: FileLock, home: Home) -> bool:
+    try:
+        return lock.take()
+    except OSError as error:
+        raise unwritable(error, _start_lock_file(home)) from None
 
 
 def _start(launch: Launch, environ: Mapping[str, str]) -> Any:
@@ -168,7 +181,10 @@ def _start(launch: Launch, environ: Mapping[str, str]) -> Any:
     command += ["--port", str(launch.port)] if launch.port is not None else []
     command += ["--host", launch.host] if launch.host is not None else []
     _reap()
-    words = os.open(_start_log(launch.home), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        words = os.open(_start_log(launch.home), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise unwritable(error, launch.home.log_folder) from None
     try:
         child = subprocess.Popen(
             command,

@@ -27,6 +27,7 @@ from perdure.domain.launch import Home
 from perdure.domain.version import VERSION
 from perdure.errors import Conflict, Forbidden, InvalidInput, PerdureError
 from perdure.services.access import AccessService
+from perdure.surfaces.bridge.state import mark_of, unwritable
 from perdure.surfaces.daemon.connection import Connection
 from perdure.surfaces.mcp.gate import Gate
 from perdure.surfaces.mcp.server import build_server
@@ -48,25 +49,40 @@ class LocalServer:
         self._nonce: str | None = None
         self._server: asyncio.Server | None = None
         self._path: Path | None = None
+        self._bound: str | None = None
+        self._folder = Path()
+        self._mark: str | None = None
         self._connections: dict[asyncio.Task[Any], Connection | None] = {}
 
     async def start(self, home: Home) -> tuple[str, str | None]:
-        """Listen; answers what the state file says: the socket's path and None, or `host:port` and a nonce (Windows)."""
+        """Listen; answers what the state file says: the socket's path and None, or `host:port` and a nonce (Windows).
+
+        Raises Conflict, DiskReadOnly.
+        """
+        self._folder, self._mark = home.folder, mark_of(home.folder)
         if sys.platform == "win32":
             self._nonce = secrets.token_urlsafe(32)
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
             host, port = self._server.sockets[0].getsockname()[:2]
             return f"{host}:{port}", self._nonce
         self._path = socket_path(home)
-        self._path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._accept, self._path)
+        try:
+            self._path.unlink(missing_ok=True)
+            self._server = await asyncio.start_unix_server(self._accept, self._path)
+        except OSError as error:
+            raise unwritable(error, self._path) from None
+        self._bound = mark_of(self._path)
         return str(self._path), None
+
+    def is_there(self) -> bool:
+        """Whether a bridge can still find the socket."""
+        return self._path is None or mark_of(self._path) == self._bound
 
     async def close(self, drain_s: float) -> None:
         """Take no more; what was asked is answered, for so many seconds at most."""
         if self._server is not None:
             self._server.close()
-        if self._path is not None:
+        if self._path is not None and self.is_there():  # else it is the next daemon's
             self._path.unlink(missing_ok=True)
         for connection in filter(None, self._connections.values()):
             connection.stop_reading()
@@ -100,6 +116,7 @@ class LocalServer:
         """Answer the hello; the connection it asked for, None when it asked for none."""
         try:
             self._require_owner(hello, writer)
+            self._require_home(hello)
             caller, door = self._caller(hello), hello.get("family")
             if door is not None and door not in self._gate.doors:
                 raise InvalidInput(f"family: there is none of that name; there are {', '.join(self._gate.doors)}")
@@ -119,6 +136,11 @@ class LocalServer:
         peer = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         if _CREDENTIALS.unpack(peer)[1] != os.getuid():
             raise Forbidden("Another user of this machine owns this perdure.")
+
+    def _require_home(self, hello: dict[str, Any]) -> None:
+        """What is meant for another home must not be kept in this one, nor anything in one that is no longer here."""
+        if hello.get("home", self._mark) != self._mark or mark_of(self._folder) != self._mark:
+            raise Conflict(f"This perdure (process {os.getpid()}) serves another home: {self._folder}, or what was there.")
 
     def _caller(self, hello: dict[str, Any]) -> Caller:
         key = f"bridge:{secrets.token_hex(8)}"

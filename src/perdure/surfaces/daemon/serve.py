@@ -23,7 +23,7 @@ from perdure.domain.version import VERSION
 from perdure.errors import Busy, DiskReadOnly, Forbidden, PerdureError
 from perdure.surfaces.bridge.locking import FileLock
 from perdure.surfaces.bridge.start import Refused, find_connection
-from perdure.surfaces.bridge.state import DaemonState, write_state
+from perdure.surfaces.bridge.state import DaemonState, is_told, read_state, unwritable, write_state
 from perdure.surfaces.daemon.announcement import announcement, tell
 from perdure.surfaces.daemon.kept import keep_answers
 from perdure.surfaces.daemon.listeners import is_beyond_loopback, listen, url_of
@@ -37,9 +37,9 @@ from perdure.surfaces.worker.loop import Worker
 FAMILIES = (CORTEXA,)
 DRAIN_S = 5.0
 """So long may what was asked before the end take to be answered."""
-LOOK_S = 5.0
-"""So often is looked whether the home is still there."""
-HANDOVER_S = 10.0
+LOOK_S = 1.0
+"""So often is looked whether the home is still there and this daemon can be found in it."""
+HANDOVER_S = 15.0
 """So long may the daemon before this one take to close its vault."""
 
 
@@ -57,18 +57,15 @@ def run_daemon(launch: Launch, build_app: Callable[[Launch], App], *, background
     if running is not None:
         return _tell_running(running, launch)
     try:
-        home.state_file.unlink(missing_ok=True)  # of one that was killed: nobody must be sent to its addresses
+        _forget_killed(home)
         app = build_app(launch)
         if is_beyond_loopback(launch.host):
             _require_token(app, launch)
         listeners = listen(launch.host, launch.port)
-        if background:
-            write_log_to(home.log_folder, launch.log_level)
-        else:
-            write_log_to_stderr(launch.log_level)
+        _start_log(launch, background=background)
         asyncio.run(serve(launch, app, listeners=listeners, say=None if background else tell))
     finally:
-        home.state_file.unlink(missing_ok=True)
+        _forget_own(home)
         lock.release()
     return 0
 
@@ -96,16 +93,20 @@ async def serve(launch: Launch, app: App, *, listeners: list[socket.socket], say
 
     async def open_and_tell() -> None:
         await http.listens.wait()
-        write_state(launch.home, state)
+        try:
+            told = write_state(launch.home, state)
+        except OSError as error:
+            http.stop()
+            raise unwritable(error, launch.home.state_file) from None
         await opening.run()
         worker.wake()
         if say is not None:
             say(announcement(launch, state, app, opening.fault))
         with contextlib.suppress(OSError):  # a bridge then waits for the daemon instead
             await keep_answers(launch.home, gate, app.access.local_owner())
-        while await asyncio.to_thread(launch.home.state_file.exists):  # noqa: ASYNC110 - a file tells nobody that it went
+        while local.is_there() and await asyncio.to_thread(is_told, launch.home, told):  # noqa: ASYNC110 - files tell nobody
             await asyncio.sleep(LOOK_S)
-        http.stop()  # the home was removed: nobody can find this daemon, and it would stand in the way of the next
+        http.stop()  # the home was removed or moved: nobody can find this daemon, and it would stand in the way of the next
 
     tasks = [asyncio.create_task(open_and_tell()), asyncio.create_task(worker.run())]
     try:
@@ -176,6 +177,32 @@ def _make_folders(home: Home) -> None:
             raise DiskReadOnly(f"{folder} cannot be made ({error.strerror}); make it writable, or name another --home.") from None
 
 
+def _forget_killed(home: Home) -> None:
+    """Nobody must be sent to the addresses of a daemon that was killed."""
+    try:
+        home.state_file.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(error, home.state_file) from None
+
+
+def _forget_own(home: Home) -> None:
+    """What lies at the path by now may be another daemon's: the home can have been moved and a new one made."""
+    state = read_state(home)
+    if state is not None and state.pid == os.getpid():
+        with contextlib.suppress(OSError):
+            home.state_file.unlink()
+
+
+def _start_log(launch: Launch, *, background: bool) -> None:
+    if not background:
+        write_log_to_stderr(launch.log_level)
+        return
+    try:
+        write_log_to(launch.home.log_folder, launch.log_level)
+    except OSError as error:
+        raise unwritable(error, launch.home.log_folder) from None
+
+
 def _take_over(lock: FileLock, home: Home) -> DaemonState | None:
     """Take the lock, waiting for a daemon that is about to end; the daemon that holds it when one runs. Raises Busy."""
     deadline = time.monotonic() + HANDOVER_S
@@ -184,21 +211,23 @@ def _take_over(lock: FileLock, home: Home) -> DaemonState | None:
             if lock.take():
                 return None
         except OSError as error:
-            raise DiskReadOnly(f"{home.lock_file} cannot be written ({error.strerror}); make it writable.") from None
+            raise unwritable(error, home.lock_file) from None
         with contextlib.suppress(Refused, PerdureError):
             found = find_connection(home, {})
             if found is not None:
                 found[0].close()
                 return found[1]
         if time.monotonic() > deadline:
-            raise Busy(f"Another perdure holds {home.lock_file} and does not answer; end that process first.")
+            state = read_state(home)
+            who = f"Another perdure (process {state.pid})" if state else "Another perdure"
+            raise Busy(f"{who} holds {home.lock_file} and does not answer; end that process first.")
         time.sleep(0.05)
 
 
 def _tell_running(state: DaemonState, launch: Launch) -> int:
     where = " and ".join(state.urls)
     sys.stderr.write(f"perdure {state.version} runs already for {launch.home.folder}: process {state.pid}, at {where}\n")
-    as_asked = launch.port is None or any(url.endswith(f":{launch.port}") for url in state.urls)
+    as_asked = not launch.port or any(url.endswith(f":{launch.port}") for url in state.urls)
     return 0 if as_asked and launch.host is None else 1
 
 
