@@ -80,3 +80,16 @@ def test_what_was_acknowledged_before_a_kill_is_read_by_the_same_client_and_a_ne
     assert client.read(item) == "survives"
     assert household.client().read(item) == "survives"
     assert household.started() == 2
+
+
+def test_dl9_two_processes_that_each_judge_a_hundred_memories_lose_no_update(household: Household) -> None:
+    clients = [household.client(), household.client()]
+    items = [[client.capture(f"memory {number} of client {n}") for number in range(100)] for n, client in enumerate(clients)]
+
+    def judge(number: int) -> None:
+        for item in items[number]:
+            clients[number].call("cortexa_review", item_id=item, state="reviewed")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(judge, range(2)))
+    assert household.rest("GET", "/api/memories?review=reviewed&limit=1")["total"] == 200

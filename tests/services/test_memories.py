@@ -377,3 +377,23 @@ def test_integer_ids_count_per_project_and_kind_and_are_never_given_twice(play: 
         assert (await app.memories.get(me, other)).number == 1
 
     play(scenario)
+
+
+def test_dl8_work_in_one_project_leaves_another_as_it_was_to_the_byte(play: Play) -> None:
+    async def of_project(app: App, me: Caller, name: str) -> list[dict[str, object]]:
+        return [r async for r in app.transfer.export(me) if r.get("project_name") == name and r["type"] == "memory"]
+
+    async def scenario(app: App, me: Caller) -> None:
+        ids = {}
+        for project in ("A", "B"):
+            for number in range(3):
+                draft = note(f"task {number}", kind=Kind.TODO, project=project)
+                ids[project, number] = (await app.memories.capture(me, draft)).id
+        before = await of_project(app, me, "B")
+        await app.memories.update(me, ids["A", 0], changes=Changes(content="task 0, expanded"))
+        await app.memories.archive(me, ids["A", 1])
+        await app.memories.purge(me, ids["A", 2], confirm=ids["A", 2])
+        assert len(before) == 3
+        assert await of_project(app, me, "B") == before
+
+    play(scenario)
