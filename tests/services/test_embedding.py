@@ -20,10 +20,11 @@ from tests.models import HashEmbedder
 
 
 class Shelf:
-    """Embedders by the setting's words; `down` makes them fail as one that cannot be reached does."""
+    """Embedders by the setting's words; `down` makes them fail as one that cannot be reached does; `seen` is what they read."""
 
     def __init__(self) -> None:
         self.down: set[str] = set()
+        self.seen: list[str] = []
 
     def __call__(self, choice: str) -> Embedder | None:
         if choice == "off":
@@ -40,10 +41,12 @@ class Flaky(HashEmbedder):
 
     def embed_documents(self, texts: Any) -> list[bytes]:
         self._answer()
+        self._shelf.seen += texts
         return super().embed_documents(texts)
 
     def embed_query(self, text: str) -> bytes:
         self._answer()
+        self._shelf.seen.append(text)
         return super().embed_query(text)
 
     def _answer(self) -> None:
@@ -149,6 +152,20 @@ def test_an_embedder_that_is_none_is_refused_and_off_leaves_words(tmp_home: Path
         assert (await app.health.health()).embedding == "off"
 
     play(tmp_home, Shelf(), scenario)
+
+
+def test_se3_no_model_reads_a_secret_that_was_imported_or_asked_for(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = Shelf()
+
+    async def scenario(app: App, me: Caller) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("perdure.services.memories.checking.redact", lambda text: (text, ()))
+            await tell(app, me, "deploy, password = hunter2zebra9")
+        await catch_up(app)
+        await ask(app, me, "deploy, password = hunter2zebra9")
+
+    play(tmp_home, shelf, scenario)
+    assert set(shelf.seen) == {"deploy, password = [redacted:password]"}
 
 
 def test_hc5_a_very_long_text_is_embedded_in_windows_and_found_by_its_end(tmp_home: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from perdure.domain.credentials import SHAPES, Shape, is_filler
 
@@ -108,6 +109,30 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
             break
         text = redacted
     return text, tuple(sorted(kinds))
+
+
+def redact_json(value: Any) -> Any:
+    """The same JSON with every text in it redacted."""
+    if isinstance(value, str):
+        return redact(value)[0]
+    if isinstance(value, list):
+        return [redact_json(entry) for entry in value]
+    return {key: redact_json(entry) for key, entry in value.items()} if isinstance(value, dict) else value
+
+
+def holds_secret(value: Any) -> bool:
+    """Whether a text in the JSON looks like a secret; a text that stands there twice is looked through once."""
+    texts: dict[str, None] = {}
+    open_values = [value]
+    while open_values:
+        match open_values.pop():
+            case str() as text:
+                texts[text] = None
+            case list() as entries:
+                open_values.extend(entries)
+            case dict() as fields:
+                open_values.extend(fields.values())
+    return any(redact(text)[1] for text in texts)
 
 
 def _redact_once(text: str, kinds: set[str]) -> str:

@@ -44,8 +44,8 @@ def test_ie1_an_export_imported_elsewhere_and_exported_again_is_identical(shell:
     }  # fmt: skip
     with serving(tmp_home / "other") as state:
         other = Shell(tmp_home / "other", state)
-        assert other.told("import", str(first)) == {"added": 4, "existing": 0, "refused": []}
-        assert other.told("import", str(first)) == {"added": 0, "existing": 4, "refused": []}
+        assert other.told("import", str(first)) == {"added": 4, "existing": 0, "with_secrets": 0, "refused": []}
+        assert other.told("import", str(first)) == {"added": 0, "existing": 4, "with_secrets": 0, "refused": []}
         other("export", str(tmp_home / "again.jsonl"))
     shell("export", str(tmp_home / "truth.jsonl"))
     assert _records(tmp_home / "again.jsonl") == _records(tmp_home / "truth.jsonl")
@@ -154,6 +154,34 @@ def test_a_dry_run_tells_what_would_happen_and_stores_nothing(shell: Shell, tmp_
         assert ran.json["records"] == {"project": 1, "decision": 1, "note": 1, "todo": 1}
         assert ran.json["refused"] == [{"at": "line 5", "why": "is no JSON"}]
         assert other.told("recent", "--archived")["total"] == 0
+
+
+def test_se3_an_import_says_how_many_records_hold_secrets_and_nothing_shows_them(
+    shell: Shell, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("perdure.services.memories.checking.redact", lambda text: (text, ()))
+        memory_id = shell.capture("deploy, password = hunter2zebra9")
+    shell.capture("harmless")
+    path = tmp_home / "all.jsonl"
+    shell("export", str(path))
+    assert b"hunter2zebra9" in path.read_bytes()
+    with serving(tmp_home / "other") as state:
+        other = Shell(tmp_home / "other", state)
+        assert other.told("import", str(path), "--dry-run")["with_secrets"] == 1
+        assert "1 record holds what looks like a secret" in other("import", str(path)).err
+        for argv in (
+            ("show", memory_id),
+            ("show", memory_id, "--json"),
+            ("recent",),
+            ("search", "deploy"),
+            ("context", "deploy"),
+        ):
+            ran = other(*argv)
+            assert ran.code == 0
+            assert "hunter2" not in ran.text + ran.err, argv
+        other("export", str(tmp_home / "again.jsonl"))
+    assert _records(tmp_home / "again.jsonl") == _records(path)
 
 
 def test_a_source_that_is_not_there_is_a_usage_error(shell: Shell) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from perdure.domain.access import TokenKind
@@ -247,5 +249,57 @@ def test_a_filter_takes_so_many_values_and_no_more(play: Play, name: str, most: 
         for path in ("/api/memories", "/api/search"):
             response = await wire.client.get(path, params={"query": "x", name: values(most + 1)})
             problem_of(response, 422, "invalid_input")
+
+    play(scenario)
+
+
+PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEAx7Gq8Zt9\n" * 9 + "-----END RSA PRIVATE KEY-----"
+
+
+def test_se3_a_secret_that_was_stored_is_masked_on_every_road_but_an_export(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(wire: Wire) -> None:
+        text = "deploy " + "x" * 30 + f" {PEM}"
+        with monkeypatch.context() as patch:
+            patch.setattr("perdure.services.memories.checking.redact", lambda text: (text, ()))
+            memory_id = await wire.capture(
+                text,
+                title=PEM,
+                tags=["ghp_" + "a1B2" * 9],
+                project="shop",
+                session_id="s",
+                kind="handoff",
+                handoff={"completed": [], "blockers": [PEM], "next_action": "go on"},
+            )
+        path = f"/api/memories/{memory_id}"
+        for method, address, body in (
+            ("GET", path, None),
+            ("GET", f"{path}/versions", None),
+            ("GET", "/api/memories", None),
+            ("GET", "/api/memories?max_chars=80", None),
+            ("GET", "/api/search?query=deploy&max_chars=80", None),
+            ("PATCH", path, {"tags": ["b"]}),
+            ("POST", f"{path}/review", {"state": "reviewed"}),
+            ("DELETE", path, None),
+            ("POST", f"{path}/restore", None),
+        ):
+            told = json.dumps(await wire.call(method, address, body))
+            assert "[redacted:private-key]" in told, address
+            assert "MIIEow" not in told, address
+            assert "ghp_" not in told, address
+        whole = await wire.call("GET", path)
+        assert len(whole["content"]) == whole["content_chars"] < len(text)
+        exported = (await wire.client.get("/api/export")).content
+        assert exported.count(b"MIIEow") >= 50
+        imported = await wire.client.post("/api/import", content=exported)
+        assert (imported.json()["existing"], imported.json()["with_secrets"]) == (2, 1)
+
+    play(scenario)
+
+
+def test_the_length_of_a_long_text_is_told_where_it_is_cut(play: Play) -> None:
+    async def scenario(wire: Wire) -> None:
+        await wire.capture("word " * 3000)
+        (item,) = (await wire.call("GET", "/api/memories?max_chars=10"))["items"]
+        assert (item["content"], item["content_chars"]) == ("word word ", 15_000)
 
     play(scenario)

@@ -34,7 +34,7 @@ def test_ie1_export_purge_import_export_gives_the_same_records(play: Play) -> No
         await wire.call("DELETE", f"/api/memories/{second}")
         before = await _export(wire)
         lines = "\n".join(json.dumps(record) for record in before)
-        assert await _import(wire, lines) == {"added": 0, "existing": 3, "refused": []}
+        assert await _import(wire, lines) == {"added": 0, "existing": 3, "with_secrets": 0, "refused": []}
         assert await _export(wire) == before
 
     play(scenario)
@@ -54,7 +54,7 @@ def test_ie1_an_import_into_an_empty_vault_exports_the_same_again(play: Play, tm
     async def target(wire: Wire) -> None:
         assert await _export(wire) == []
         lines = "\r\n".join(json.dumps(record) for record in kept)
-        assert await _import(wire, lines) == {"added": len(kept), "existing": 0, "refused": []}
+        assert await _import(wire, lines) == {"added": len(kept), "existing": 0, "with_secrets": 0, "refused": []}
         assert await _export(wire) == kept
         assert len(await wire.found("pelican", limit="100")) == 100
 
@@ -124,7 +124,7 @@ def test_an_import_may_be_larger_than_other_bodies_and_an_empty_one_adds_nothing
     async def scenario(wire: Wire) -> None:
         answer = await _import(wire, b'{"padding": "' + b"x" * (5 * MIB) + b'"}')
         assert [refused["line"] for refused in answer["refused"]] == [1]
-        assert await _import(wire, b"") == {"added": 0, "existing": 0, "refused": []}
+        assert await _import(wire, b"") == {"added": 0, "existing": 0, "with_secrets": 0, "refused": []}
         too_large = await wire.client.post("/api/import", headers={"content-length": str(65 * MIB)}, content=b"")
         assert "64 MiB" in problem_of(too_large, 413, "too_large")["detail"]
 

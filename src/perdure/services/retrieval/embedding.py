@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from perdure.domain.memory import Memory
+from perdure.domain.secrets import redact
 from perdure.domain.text import is_mostly_latin
 from perdure.domain.vectors import Coverage, EmbeddingModel, windows
 from perdure.errors import PerdureError, ProviderUnavailable
@@ -62,7 +63,7 @@ class EmbeddingService:
                 return None
             if not await self._knows(model):
                 return None  # nothing to compare with yet: the model need not even be loaded
-            vector = await asyncio.to_thread(embedder.embed_query, text)
+            vector = await asyncio.to_thread(lambda: embedder.embed_query(redact(text)[0]))
         except ProviderUnavailable as error:
             self._trouble = error.message
             return None
@@ -83,7 +84,7 @@ class EmbeddingService:
         memories = await self._store.read(lambda session: _without_vectors(session, model))
         if not memories:
             return 0
-        texts = {memory.id: windows(embedded_text(memory)) for memory in memories}
+        texts = await asyncio.to_thread(lambda: {memory.id: windows(embedded_text(memory)) for memory in memories})
         try:
             flat = await asyncio.to_thread(embedder.embed_documents, [text for each in texts.values() for text in each])
         except PerdureError as error:
@@ -117,9 +118,10 @@ class EmbeddingService:
 
 
 def embedded_text(memory: Memory) -> str:
-    """What of a memory is embedded: title, content and the handoff's texts; as it is searched by words."""
+    """What of a memory is embedded: title, content and the handoff's texts; as it is searched by words, but without
+    secrets: an import keeps them, and the model may be another machine's."""
     handoff = "\n".join(memory.handoff.texts()) if memory.handoff else ""
-    return "\n".join(part for part in (memory.title, memory.content, handoff) if part)
+    return redact("\n".join(part for part in (memory.title, memory.content, handoff) if part))[0]
 
 
 def _without_vectors(session: Session, model: EmbeddingModel) -> list[Memory]:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from perdure.domain.scopes import Project
+from perdure.domain.secrets import holds_secret
 from perdure.domain.transfer import check_parcel, read_record
 from perdure.errors import InvalidInput
 from perdure.surfaces.cli.command import command
@@ -90,6 +91,9 @@ def import_memories(invocation: Invocation, source: Path, dry_run: bool) -> int:
         write_json(report.document(dry_run))
     else:
         write_text(report.text(dry_run))
+        if report.with_secrets:
+            records = "1 record holds" if report.with_secrets == 1 else f"{report.with_secrets} records hold"
+            remark(f"{records} what looks like a secret: kept as it is, masked wherever it is read but in an export.")
         for place, why in report.refused:
             remark(f"{place}: {why}")
     return ERROR if report.refused else OK
@@ -99,14 +103,15 @@ def import_memories(invocation: Invocation, source: Path, dry_run: bool) -> int:
 class Report:
     added: int = 0
     existing: int = 0
+    with_secrets: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
     def document(self, dry_run: bool) -> dict[str, Any]:
         refused = [{"at": place, "why": why} for place, why in self.refused]
         if dry_run:
-            return {"dry_run": True, "records": dict(self.kinds), "refused": refused}
-        return {"added": self.added, "existing": self.existing, "refused": refused}
+            return {"dry_run": True, "records": dict(self.kinds), "with_secrets": self.with_secrets, "refused": refused}
+        return {"added": self.added, "existing": self.existing, "with_secrets": self.with_secrets, "refused": refused}
 
     def text(self, dry_run: bool) -> str:
         if dry_run:
@@ -119,12 +124,14 @@ def _preview(sources: Iterable[Source]) -> Report:
     report = Report()
     for source in sources:
         try:
-            item = read_record(_object(source), "")
+            record = _object(source)
+            item = read_record(record, "")
             if not isinstance(item, Project):
                 check_parcel(item)
         except InvalidInput as error:
             report.refused.append((source.place, error.message))
             continue
+        report.with_secrets += holds_secret(record)
         report.kinds["project" if isinstance(item, Project) else item.memory.kind.value] += 1
     return report
 
@@ -145,6 +152,7 @@ def _send(invocation: Invocation, sources: Iterable[Source]) -> Report:
         answer = invocation.daemon.post_lines("/api/import", [source.line for source in batch])
         report.added += answer["added"]
         report.existing += answer["existing"]
+        report.with_secrets += answer["with_secrets"]
         report.refused += [(batch[refused["line"] - 1].place, refused["why"]) for refused in answer["refused"]]
     return report
 

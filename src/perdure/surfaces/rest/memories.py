@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -26,6 +27,7 @@ from perdure.surfaces.rest.shapes import (
     VersionShape,
     hit_shape,
     memory_shape,
+    shown,
 )
 
 
@@ -71,7 +73,7 @@ async def list_memories(call: Call, query: ListGiven) -> MemoryPage:
     wanted = await where(call, query, archived=query.archived)
     found = await call.app.memories.list(wanted, limit=query.limit, offset=query.offset)
     return MemoryPage(
-        items=[memory_shape(memory, query.max_chars) for memory in found],
+        items=await asyncio.to_thread(lambda: [memory_shape(memory, query.max_chars) for memory in found]),
         total=await call.app.memories.count(wanted),
         limit=query.limit,
         offset=query.offset,
@@ -96,7 +98,7 @@ async def capture_memory(call: Call, body: DraftGiven) -> CapturedShape:
 @endpoint("GET", "/api/memories/{memory_id}")
 async def get_memory(call: Call, memory_id: str) -> MemoryShape:
     """One memory, whole; archived ones too."""
-    return memory_shape(await call.app.memories.get(call.caller, memory_id))
+    return await shown(await call.app.memories.get(call.caller, memory_id))
 
 
 @endpoint("PATCH", "/api/memories/{memory_id}")
@@ -109,19 +111,19 @@ async def update_memory(call: Call, memory_id: str, body: ChangesGiven) -> Memor
         files=None if body.files is None else tuple(body.files),
         expected_version=body.expected_version,
     )
-    return memory_shape(await call.app.memories.update(call.caller, memory_id, changes=changes))
+    return await shown(await call.app.memories.update(call.caller, memory_id, changes=changes))
 
 
 @endpoint("DELETE", "/api/memories/{memory_id}")
 async def archive_memory(call: Call, memory_id: str) -> MemoryShape:
     """Archive a memory: found no more, kept with its versions, brought back by restore."""
-    return memory_shape(await call.app.memories.archive(call.caller, memory_id))
+    return await shown(await call.app.memories.archive(call.caller, memory_id))
 
 
 @endpoint("POST", "/api/memories/{memory_id}/restore")
 async def restore_memory(call: Call, memory_id: str) -> MemoryShape:
     """Bring an archived memory back."""
-    return memory_shape(await call.app.memories.restore(call.caller, memory_id))
+    return await shown(await call.app.memories.restore(call.caller, memory_id))
 
 
 @endpoint("POST", "/api/memories/{memory_id}/review")
@@ -130,14 +132,14 @@ async def review_memory(call: Call, memory_id: str, body: ReviewGiven) -> Memory
     reviewed = await call.app.memories.review(
         call.caller, memory_id, state=body.state, superseded_by=body.superseded_by, note=body.note
     )
-    return memory_shape(reviewed)
+    return await shown(reviewed)
 
 
 @endpoint("GET", "/api/memories/{memory_id}/versions")
 async def list_versions(call: Call, memory_id: str) -> VersionList:
     """What a memory said and when, oldest first."""
     versions = await call.app.memories.versions(call.caller, memory_id)
-    return VersionList(items=[VersionShape.model_validate(version) for version in versions])
+    return await asyncio.to_thread(lambda: VersionList(items=[VersionShape.model_validate(version) for version in versions]))
 
 
 @endpoint("POST", "/api/memories/{memory_id}/purge", primary=True)
@@ -157,7 +159,7 @@ async def archive_memories(call: Call, body: FilterGiven) -> Count:
 async def search_memories(call: Call, query: SearchGiven) -> SearchAnswer:
     """The best memories for the words, best first, with the score's parts and why each came."""
     answer = await call.app.retrieval.search(Query(text=query.query, filter=await where(call, query), limit=query.limit))
-    hits = [hit_shape(hit, query.max_chars) for hit in answer.hits]
+    hits = await asyncio.to_thread(lambda: [hit_shape(hit, query.max_chars) for hit in answer.hits])
     return SearchAnswer(hits=hits, found=answer.found, signals=answer.signals)
 
 

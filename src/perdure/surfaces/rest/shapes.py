@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from perdure.domain.handoff import Handoff
 from perdure.domain.instants import Period, rfc3339
 from perdure.domain.kinds import Kind
 from perdure.domain.memory import Memory, Privacy, ReviewState
 from perdure.domain.retrieval import Hit
+from perdure.domain.secrets import redact, redact_json
+
+LOOK_AHEAD_CHARS = 4_000
+"""A secret that begins in what is shown ends within these: a private key is the longest."""
 
 
 def _said(period: Period | str) -> str:
@@ -19,7 +25,8 @@ def _said(period: Period | str) -> str:
 
 
 def _handoff(handoff: Handoff | dict[str, Any] | None) -> dict[str, Any] | None:
-    return handoff.as_dict() if isinstance(handoff, Handoff) else handoff
+    masked: dict[str, Any] | None = redact_json(handoff.as_dict() if isinstance(handoff, Handoff) else handoff)
+    return masked
 
 
 Instant = Annotated[
@@ -28,6 +35,8 @@ Instant = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
 Said = Annotated[str, BeforeValidator(_said), Field(description="An RFC 3339 time, a day or a month, as it was said.")]
+Masked = Annotated[str, AfterValidator(lambda text: redact(text)[0])]
+"""Text that a caller gave: imported or old, it may hold secrets, which nobody is shown (FAULTS SE3)."""
 HandoffShape = Annotated[dict[str, Any] | None, BeforeValidator(_handoff)]
 
 
@@ -42,7 +51,7 @@ class MemoryShape(Shape):
     kind: Kind
     number: int
     version: int
-    title: str
+    title: Masked
     content: str
     content_chars: int = 0
     revision: str
@@ -51,20 +60,20 @@ class MemoryShape(Shape):
     occurred_at: Said = Field(validation_alias="occurred")
     project_id: str | None
     project_slug: str | None
-    project_name: str | None
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
-    language: str | None
+    project_name: Masked | None
+    tags: tuple[Masked, ...]
+    files: tuple[Masked, ...]
+    language: Masked | None
     handoff: HandoffShape
-    agent: str | None
-    client: str | None
-    session_id: str | None
+    agent: Masked | None
+    client: Masked | None
+    session_id: Masked | None
     source: str
-    channel: str | None
+    channel: Masked | None
     privacy: Privacy
     confidence: float
     review: ReviewState
-    review_note: str | None
+    review_note: Masked | None
     superseded_by: str | None
     reinforcements: int
     last_seen_at: Instant | None
@@ -76,10 +85,19 @@ class MemoryShape(Shape):
 
 
 def memory_shape(memory: Memory, max_chars: int | None = None) -> MemoryShape:
-    """The memory, its content cut to `max_chars` where that is given."""
-    shape = MemoryShape.model_validate(memory)
-    content = shape.content if max_chars is None else shape.content[:max_chars]
-    return shape.model_copy(update={"content": content, "content_chars": len(shape.content)})
+    """The memory without secrets, its content cut to `max_chars` where that is given. Slow for long texts.
+
+    A long text is looked through for secrets only somewhat beyond what is shown.
+    """
+    read = memory.content if max_chars is None else memory.content[: max_chars + LOOK_AHEAD_CHARS]
+    masked = redact(read)[0]
+    shape = MemoryShape.model_validate(dataclasses.replace(memory, content=masked[:max_chars]))
+    return shape.model_copy(update={"content_chars": len(masked) + len(memory.content) - len(read)})
+
+
+async def shown(memory: Memory) -> MemoryShape:
+    """The whole memory as it is shown, made off the event loop."""
+    return await asyncio.to_thread(memory_shape, memory)
 
 
 class MemoryPage(Shape):
@@ -101,14 +119,14 @@ class CapturedShape(Shape):
 class VersionShape(Shape):
     version: int
     kind: Kind
-    title: str
-    content: str
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
+    title: Masked
+    content: Masked
+    tags: tuple[Masked, ...]
+    files: tuple[Masked, ...]
     project_id: str | None
     handoff: HandoffShape
     revision: str
-    agent: str | None
+    agent: Masked | None
     valid_from: Instant
     valid_to: Instant | None
 
@@ -147,8 +165,8 @@ class SearchAnswer(Shape):
 class ProjectShape(Shape):
     id: str
     slug: str
-    name: str
-    folder: str | None
+    name: Masked
+    folder: Masked | None
     created_at: Instant
     memories: int
     last_at: Instant | None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from perdure.domain.secrets import holds_secret
 from perdure.surfaces.rest.endpoint import NDJSON, NO_STORE, Call, endpoint, parse_json
 from perdure.surfaces.rest.problems import NotJson
 from perdure.surfaces.rest.shapes import Shape
@@ -22,10 +24,12 @@ class RefusedLine(Shape):
 
 
 class ImportAnswer(Shape):
-    """`refused`: lines by their number, from 1; they stopped no other."""
+    """`refused`: lines by their number, from 1; they stopped no other. `with_secrets`: how many others hold what looks like a
+    secret; they are kept as they are, for their hashes to hold, and masked wherever they are read."""
 
     added: int
     existing: int
+    with_secrets: int
     refused: list[RefusedLine]
 
 
@@ -52,7 +56,7 @@ def _line(record: dict[str, Any]) -> bytes:
 @endpoint("POST", "/api/import", primary=True, takes=NDJSON)
 async def import_memories(call: Call) -> ImportAnswer:
     """Add exported records; what is there already stays as it is, and a bad line stops no other."""
-    answer = ImportAnswer(added=0, existing=0, refused=[])
+    answer = ImportAnswer(added=0, existing=0, with_secrets=0, refused=[])
     lines = [(number, line) for number, line in enumerate((await call.request.body()).split(b"\n"), 1) if line.strip()]
     for start in range(0, len(lines), BATCH):
         await _import(call, lines[start : start + BATCH], answer)
@@ -71,6 +75,9 @@ async def _import(call: Call, lines: list[tuple[int, bytes]], answer: ImportAnsw
     report = await call.app.transfer.import_records(call.caller, records)
     answer.added += report.added
     answer.existing += report.existing
+    bad = {position for position, _ in report.refused}
+    good = [record for position, record in enumerate(records) if position not in bad]
+    answer.with_secrets += await asyncio.to_thread(lambda: sum(holds_secret(record) for record in good))
     answer.refused += [RefusedLine(line=numbers[position], why=why) for position, why in report.refused]
 
 

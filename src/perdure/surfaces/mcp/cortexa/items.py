@@ -12,7 +12,7 @@ from perdure.domain.access import Caller
 from perdure.domain.instants import rfc3339
 from perdure.domain.kinds import SHOWN_BY_CORTEXA
 from perdure.domain.memory import Memory, ReviewState
-from perdure.domain.secrets import redact
+from perdure.domain.secrets import redact, redact_json
 from perdure.domain.transfer import change_record
 from perdure.surfaces.mcp.cortexa.rendering import NOTICE, as_json, instant, label
 from perdure.surfaces.mcp.declaration import tool
@@ -88,7 +88,7 @@ def item_reply(memory: Memory, max_chars: int | None, offset: int) -> Reply:
         "confidence": memory.confidence,
         "review": memory.review.value,
         "superseded_by": memory.superseded_by,
-        "handoff": _masked(memory.handoff.as_dict()) if memory.handoff else None,
+        "handoff": redact_json(memory.handoff.as_dict()) if memory.handoff else None,
         "metadata": _metadata(memory),
     }
     return Reply((as_json(item),), item)
@@ -121,12 +121,3 @@ def _metadata(memory: Memory) -> dict[str, Any]:
         "archived_at": rfc3339(memory.archived_at) if memory.archived_at else None,
         "archive_reason": memory.archive_reason,
     }
-
-
-def _masked(value: Any) -> Any:
-    """JSON with every text in it masked."""
-    if isinstance(value, str):
-        return redact(value)[0]
-    if isinstance(value, list):
-        return [_masked(entry) for entry in value]
-    return {key: _masked(entry) for key, entry in value.items()} if isinstance(value, dict) else value
