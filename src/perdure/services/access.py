@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
+
 from perdure.domain.access import Caller, Token, TokenKind
-from perdure.errors import InvalidInput, Unauthorized
+from perdure.errors import InvalidInput, Unauthorized, VaultDamaged, VaultMissing
 from perdure.ports.vault import KeyHeader
 
 OWNER_ID = "owner"
@@ -15,10 +17,20 @@ class AccessService:
         self._header = header
 
     def authenticate(self, secret: str | None, *, client: str | None = None, key: str | None = None) -> Caller:
-        """The caller behind a token's secret. Raises Unauthorized for none, an unknown or a revoked one."""
+        """The caller behind a token's secret. Raises Unauthorized for none, an unknown or a revoked one.
+
+        Without a header that can be read nobody is known but the owner, by the token file, so that they can restore a backup;
+        all others are told what is wrong with it (VaultMissing, VaultDamaged).
+        """
         if not secret:
             raise Unauthorized
-        token = self._header.find_token(secret)
+        try:
+            token = self._header.find_token(secret)
+        except (VaultMissing, VaultDamaged):
+            own = self._header.primary_secret()
+            if own is None or not hmac.compare_digest(own.encode(), secret.encode()):
+                raise
+            return self.local_owner(client=client, key=key)
         if token is None:
             raise Unauthorized("The token is not known here or was revoked; `perdure token show primary` prints yours.")
         return self.caller_of(token, client=client, key=key)

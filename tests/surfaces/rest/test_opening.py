@@ -32,9 +32,19 @@ HARMS: dict[str, tuple[Harm, int, str, str]] = {
     "another key": (lambda home: _key(home).write_text("0" * 64), 423, "vault_locked", "key"),
 }
 
+LOST: dict[str, Harm] = {
+    "no header": lambda home: _header(home).unlink(),
+    "half a header": lambda home: _cut(_header(home)),
+    "another header": lambda home: _header(home).write_text('{"a": 1}'),
+}
+
 
 def _cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def _header(home: Home) -> Path:
+    return home.vault_file.with_name("header.json")
 
 
 def _key(home: Home) -> Path:
@@ -100,6 +110,26 @@ def test_dl14_a_backup_is_restored_over_a_vault_that_cannot_be_opened(tmp_home: 
         await _make(home)
         HARMS[name][0](home)
         async with _serving(home) as client:
+            restored = await client.post("/api/vault/restore", json={"folder": str(home.folder / "copy")})
+            assert restored.status_code == 200, restored.text
+            assert (await client.get("/api/memories")).status_code == 200
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("harm", LOST.values(), ids=LOST.keys())
+def test_dl14_without_its_key_header_the_owner_is_told_and_restores_a_backup(tmp_home: Path, harm: Harm) -> None:
+    async def scene() -> None:
+        home = Home(tmp_home)
+        await _make(home)
+        harm(home)
+        async with _serving(home) as client:
+            told = (await client.get("/api/memories")).json()
+            assert told["code"] in ("vault_missing", "vault_damaged")
+            assert "perdure vault restore" in told["detail"]
+            stranger = await client.get("/api/memories", headers={"Authorization": "Bearer x"})
+            assert stranger.json()["code"] == told["code"]
+            problem_of(await client.get("/api/memories", headers={"Authorization": ""}), 401, "unauthorized")
             restored = await client.post("/api/vault/restore", json={"folder": str(home.folder / "copy")})
             assert restored.status_code == 200, restored.text
             assert (await client.get("/api/memories")).status_code == 200
